@@ -9,7 +9,7 @@ ARGS    ?=
 # without randomisation where the system allows to switch it off.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-CPP_FILES  = $(shell git ls-files --cached '*.cpp' '*.hpp')
+CPP_FILES := git ls-files '*.cpp' '*.hpp'
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test check clang asan tsan debug bench soak lint format clean
@@ -41,7 +41,7 @@ asan: setup ## build with AddressSanitizer and UBSan, and all tests
 	$(call build_and_test,asan)
 
 tsan: setup ## build with ThreadSanitizer, and all tests
-	$(call build_and_test,tsan)
+	$(call build_and_test,tsan,$(FIXED_ADDRESSES))
 
 debug: setup ## build without optimisation, and all tests
 	$(call build_and_test,debug)
@@ -56,7 +56,7 @@ soak: setup ## repeats the stress tests, plain and under tsan, for MINUTES (10)
 	tools/soak.sh $(MINUTES)
 
 lint: setup ## format, layers, manners, conformance table, headers alone, clang-tidy
-	@echo $(CPP_FILES) | xargs -r clang-format --dry-run -Werror
+	@$(CPP_FILES) | xargs -r clang-format --dry-run -Werror
 	tools/check_layers.py
 	tools/check_manners.py
 	tools/conformance_table.py --check
@@ -65,7 +65,7 @@ lint: setup ## format, layers, manners, conformance table, headers alone, clang-
 	@git ls-files 'src/*.cpp' | xargs -r -P $(JOBS) -n 1 tools/tidy.sh build/clang
 
 format: setup ## formats the sources and regenerates docs/conformance.md
-	@echo $(CPP_FILES) | xargs -r clang-format -i
+	@$(CPP_FILES) | xargs -r clang-format -i
 	tools/conformance_table.py
 
 clean: ## removes every build
@@ -74,5 +74,5 @@ clean: ## removes every build
 define build_and_test
 	cmake --preset $(1)
 	cmake --build --preset $(1)
-	$(FIXED_ADDRESSES) ctest --preset $(1) --parallel $(JOBS)
+	$(2) ctest --preset $(1) --parallel $(JOBS)
 endef
