@@ -37,6 +37,7 @@ TABLE = [
     ("thread_factories", "base"),
     ("futex", "base"),
     ("wait_graph", "base"),
+    ("report", "base"),
     ("function_ref", "base"),
     ("version", "base"),
     ("sizing", "base"),
