@@ -42,6 +42,7 @@ TABLE = [
     ("version", "base"),
     ("sizing", "base"),
     ("queue/*", "queue"),
+    ("queues", "queue"),
     ("future", "future"),
     ("future_*", "future"),
     ("shared_future", "future"),

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <cadre/function_ref.hpp>
+
+namespace cadre::detail {
+
+/// Lets `count` elements be appended to `out` without a further allocation. Grows as push_back
+/// does, so that many small calls do not copy all of it each time.
+template <class T>
+void make_room(std::vector<T>& out, std::size_t count) {
+    if (out.capacity() - out.size() < count)
+        out.reserve(std::max(out.size() + count, out.capacity() + out.capacity() / 2));
+}
+
+/// extract_if() of a store whose elements lie in the order in which they leave. The store gives
+/// positions, begin() and end(), and shortens itself with cut(end, count): the last `count`
+/// elements, from the position `end` on, are gone already. `wanted` has its say on all elements,
+/// and memory is had for all of them, before the first one moves.
+template <class T, class Store>
+std::size_t extract_in_order(Store& store, function_ref<bool(const T&)> wanted, std::vector<T>& out,
+                             std::size_t max) {
+    if (max == 0) return 0;
+    std::vector<bool> leaves(store.size());
+    std::size_t count = 0;
+    std::size_t i = 0;
+    for (auto at = store.begin(); at != store.end() && count < max; ++at, ++i)
+        if (wanted(*at)) {
+            leaves[i] = true;
+            ++count;
+        }
+    if (count == 0) return 0;
+    make_room(out, count);
+
+    // [kept, at) has no elements: each that leaves widens the gap, each that stays crosses it.
+    auto kept = store.begin();
+    i = 0;
+    for (auto at = store.begin(); at != store.end(); ++at, ++i) {
+        if (leaves[i]) {
+            out.push_back(std::move(*at));
+        } else {
+            if (kept == at) {
+                ++kept;
+                continue;
+            }
+            std::construct_at(std::addressof(*kept), std::move(*at));
+            ++kept;
+        }
+        std::destroy_at(std::addressof(*at));
+    }
+    store.cut(kept, count);
+    return count;
+}
+
+}  // namespace cadre::detail

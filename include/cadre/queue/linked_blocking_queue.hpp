@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <ranges>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <cadre/detail/queue_chunks.hpp>
+#include <cadre/detail/queue_monitor.hpp>
+#include <cadre/queue/blocking_queue.hpp>
+#include <cadre/task.hpp>
+
+namespace cadre {
+
+/// A FIFO queue that takes memory as it grows, bounded or not; the bound can be changed while it
+/// is in use. All members may be called from any thread.
+///
+/// A queue without a bound never makes its producers wait: if they are faster than its consumers
+/// for long, it fills the memory. Elements lie in chunks; up to a megabyte of chunks that are no
+/// longer needed is kept, so that a queue which has seen its usual length allocates nothing.
+///
+///     cadre::linked_blocking_queue<int> queue(100);
+///     queue.put(1);
+///     queue.set_capacity(200);  // lets waiting putters in
+///     int x = queue.take();
+template <class T>
+class linked_blocking_queue final : public detail::monitor_queue<T, detail::chunked_fifo<T>> {
+    using monitor = detail::monitor_queue<T, detail::chunked_fifo<T>>;
+
+public:
+    /// Throws std::invalid_argument if the capacity is less than 1.
+    explicit linked_blocking_queue(int capacity = unbounded) : monitor({}, checked(capacity)) {}
+    /// With these elements, and no bound.
+    template <std::ranges::input_range Range>
+    explicit linked_blocking_queue(Range&& elements) : linked_blocking_queue() {
+        this->add_all(std::forward<Range>(elements));
+    }
+
+    /// The bound; `unbounded` if there is none.
+    int capacity() const {
+        const std::size_t bound = this->bound();
+        return bound == monitor::npos ? unbounded : static_cast<int>(bound);
+    }
+    /// Changes the bound. A larger one lets as many waiting putters in as there is new room. A
+    /// smaller one drops nothing: the queue refuses further elements until enough have left.
+    /// Throws std::invalid_argument, and changes nothing, if it is less than 1.
+    void set_capacity(int capacity) { this->set_bound(checked(capacity)); }
+
+private:
+    static std::size_t checked(int capacity) {
+        if (capacity < 1)
+            throw std::invalid_argument("capacity (" + std::to_string(capacity) +
+                                        ") must be at least 1");
+        return capacity == unbounded ? monitor::npos : static_cast<std::size_t>(capacity);
+    }
+};
+
+}  // namespace cadre
+
+extern template class cadre::detail::monitor_queue<cadre::task,
+                                                   cadre::detail::chunked_fifo<cadre::task>>;
+extern template class cadre::linked_blocking_queue<cadre::task>;
