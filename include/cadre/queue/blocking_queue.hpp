@@ -179,7 +179,7 @@ public:
     }
     template <std::ranges::input_range Range>
     bool contains_all(const Range& elements) const requires std::equality_comparable<T> {
-        for (const T& x : elements)
+        for (const auto& x : elements)
             if (!contains(x)) return false;
         return true;
     }
@@ -220,8 +220,8 @@ protected:
 private:
     template <class Range>
     static bool is_in(const Range& elements, const T& x) {
-        for (const T& y : elements)
-            if (y == x) return true;
+        for (const auto& y : elements)
+            if (static_cast<const T&>(y) == x) return true;
         return false;
     }
 };

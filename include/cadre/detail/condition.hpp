@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include <cadre/detail/duration.hpp>
+#include <cadre/detail/thread_control.hpp>
+
+namespace cadre::detail {
+
+/// A thread that waits, on its own stack. In a list it is guarded by the mutex of that list.
+struct waiter {
+    thread_control* const thread = &thread_control::current();
+    std::atomic<bool> woken = false;  // set once, by whoever took the waiter out of its list
+    waiter* previous = nullptr;
+    waiter* next = nullptr;
+};
+
+/// Wakes a thread when it goes out of scope. Declared before the lock, it wakes after the unlock,
+/// so that the woken thread does not run into the lock; the thread's control is kept alive
+/// meanwhile, for the thread may see that it was woken, and end, before the wake-up comes.
+class [[nodiscard]] deferred_wake {
+public:
+    deferred_wake() = default;
+    deferred_wake(const deferred_wake&) = delete;
+    deferred_wake& operator=(const deferred_wake&) = delete;
+    ~deferred_wake() {
+        if (thread_) thread_->unpark();
+    }
+
+    /// Tells w that it was woken. w may be gone when this returns.
+    void wake(waiter& w) noexcept {
+        if (thread_) thread_->unpark();  // one is put off, the others are woken at once
+        thread_ = intrusive_ptr<thread_control>(w.thread);
+        w.woken.store(true, std::memory_order_release);  // pairs with the load in park()
+    }
+
+private:
+    intrusive_ptr<thread_control> thread_;
+};
+
+/// A list of waiting threads in the order of their arrival. All of it is guarded by the mutex
+/// that the caller holds.
+class wait_list {
+public:
+    bool empty() const noexcept { return first_ == nullptr; }
+    waiter* front() const noexcept { return first_; }
+    waiter* back() const noexcept { return last_; }
+    void push_back(waiter& w) noexcept {
+        w.previous = last_;
+        w.next = nullptr;
+        (last_ ? last_->next : first_) = &w;
+        last_ = &w;
+    }
+    void remove(waiter& w) noexcept {
+        (w.previous ? w.previous->next : first_) = w.next;
+        (w.next ? w.next->previous : last_) = w.previous;
+    }
+
+    /// Puts the calling thread, which w stands for, to sleep without the lock until it is woken,
+    /// interrupted or the deadline passes. True if it was woken; else w is out of the list again.
+    bool park(waiter& w, std::unique_lock<std::mutex>& lock, steady_time deadline);
+
+    /// One sleep of the calling thread, which w stands for, at the end of the list; w is out of
+    /// it again afterwards. False, without a sleep, if the deadline has passed. Throws interrupted
+    /// instead of starting a sleep; one that an interrupt ends returns true, so that the caller
+    /// looks first whether it has been given what it waits for.
+    bool wait(waiter& w, std::unique_lock<std::mutex>& lock, steady_time deadline);
+
+private:
+    waiter* first_ = nullptr;
+    waiter* last_ = nullptr;
+};
+
+/// A condition variable whose waits can be interrupted and whose signals go to the thread that
+/// has waited longest. It uses no pthread condition variable; see thread_control.cpp for why.
+class condition {
+public:
+    /// Waits until `holds`. False if the deadline passed first. An interrupt throws interrupted
+    /// instead, also when the deadline has passed, but never when `holds` already.
+    template <class Predicate>
+    bool wait_until(std::unique_lock<std::mutex>& lock, steady_time deadline, Predicate holds) {
+        while (!holds())
+            if (!wait_once(lock, deadline)) return false;
+        return true;
+    }
+    template <class Predicate>
+    void wait(std::unique_lock<std::mutex>& lock, Predicate holds) {
+        wait_until(lock, forever, holds);
+    }
+
+    /// Wakes the thread that has waited longest, if any. The caller holds the mutex.
+    void notify_one(deferred_wake& wake) noexcept {
+        if (!waiters_.empty()) release_front(wake);
+    }
+    void notify(std::size_t count, deferred_wake& wake) noexcept {
+        for (; count > 0 && !waiters_.empty(); --count) release_front(wake);
+    }
+    void notify_all(deferred_wake& wake) noexcept {
+        while (!waiters_.empty()) release_front(wake);
+    }
+    bool has_waiters() const noexcept { return !waiters_.empty(); }
+
+private:
+    /// One sleep. False if the deadline has passed; throws interrupted.
+    bool wait_once(std::unique_lock<std::mutex>& lock, steady_time deadline);
+    void release_front(deferred_wake& wake) noexcept;
+
+    wait_list waiters_;
+};
+
+}  // namespace cadre::detail

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <type_traits>
+
+namespace cadre::detail {
+
+using steady_time = std::chrono::steady_clock::time_point;
+
+/// Any duration as nanoseconds, with what does not fit cut to the nearest end. NaN is zero.
+template <class Rep, class Period>
+constexpr std::chrono::nanoseconds saturated(std::chrono::duration<Rep, Period> d) noexcept {
+    using std::chrono::nanoseconds;
+    using scale = std::ratio_divide<Period, std::nano>;
+    if constexpr (std::is_floating_point_v<Rep>) {
+        const long double ns = static_cast<long double>(d.count()) *
+                               static_cast<long double>(scale::num) /
+                               static_cast<long double>(scale::den);
+        if (ns != ns) return nanoseconds::zero();
+        if (ns >= static_cast<long double>(nanoseconds::max().count())) return nanoseconds::max();
+        if (ns <= static_cast<long double>(nanoseconds::min().count())) return nanoseconds::min();
+        return nanoseconds(static_cast<nanoseconds::rep>(ns));
+    } else {
+        __extension__ using wide = __int128;
+        const wide ns = static_cast<wide>(d.count()) * scale::num / scale::den;
+        if (ns >= nanoseconds::max().count()) return nanoseconds::max();
+        if (ns <= nanoseconds::min().count()) return nanoseconds::min();
+        return nanoseconds(static_cast<nanoseconds::rep>(ns));
+    }
+}
+
+/// The end of time: a wait until then has no time limit.
+inline constexpr steady_time forever = steady_time::max();
+
+/// Now plus a timeout, saturating: a timeout past the end of the clock waits for ever.
+inline steady_time deadline_after(std::chrono::nanoseconds timeout) noexcept {
+    const auto now = std::chrono::steady_clock::now();
+    if (timeout <= std::chrono::nanoseconds::zero()) return now;
+    return timeout >= forever - now ? forever : now + timeout;
+}
+
+/// A point of any clock as a point of the steady clock.
+template <class Clock, class Duration>
+steady_time steady_deadline(std::chrono::time_point<Clock, Duration> t) {
+    if constexpr (std::is_same_v<Clock, std::chrono::steady_clock>) {
+        return steady_time(saturated(t.time_since_epoch()));
+    } else {
+        const auto at = saturated(t.time_since_epoch());
+        const auto now = saturated(Clock::now().time_since_epoch());
+        if (at <= now) return std::chrono::steady_clock::now();
+        // The difference of two saturated values overflows only if now is before the epoch.
+        return now.count() < 0 && at.count() > std::chrono::nanoseconds::max().count() + now.count()
+                   ? forever
+                   : deadline_after(at - now);
+    }
+}
+
+}  // namespace cadre::detail

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string>
+
+#include <cadre/detail/condition.hpp>
+#include <cadre/detail/intrusive_ptr.hpp>
+#include <cadre/detail/thread_control.hpp>
+
+namespace cadre {
+
+/// How far a task has come.
+enum class future_state {
+    pending,    ///< not started
+    running,    ///< started, no result yet
+    success,    ///< has a value
+    failed,     ///< has an exception
+    cancelled,  ///< has neither, and will have none
+};
+
+namespace detail {
+
+/// What is to happen once when a future is complete. Deletes itself when run.
+class completion {
+public:
+    virtual void run() = 0;
+    completion* next = nullptr;
+
+protected:
+    ~completion() = default;
+};
+
+/// Told when a task that it accepted is cancelled before it started.
+class cancel_listener {
+public:
+    virtual void add_ref() noexcept = 0;
+    virtual void release() noexcept = 0;
+    virtual void cancelled(const future_core& task) = 0;
+
+protected:
+    ~cancel_listener() = default;
+};
+
+/// A task and its result, as far as their types do not matter: who may run it, who waits for it,
+/// how it ends. Shared by the task in the queue, the thread that runs it and its futures.
+/// The protocol is told in future_core.cpp.
+class future_core {
+public:
+    future_core(const future_core&) = delete;
+    future_core& operator=(const future_core&) = delete;
+
+    void add_ref() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+    void release() noexcept {
+        // acq_rel: what each holder did happens before the deletion by the last one.
+        if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    }
+
+    future_state state() const noexcept;
+    bool is_done() const noexcept { return phase() >= success; }
+    bool is_cancelled() const noexcept { return phase() >= cancelled; }
+    /// True if it was cancelled while it ran, with an interrupt of its thread.
+    bool was_interrupted() const noexcept { return was_interrupted_.load(); }
+
+    /// Runs the callable if nobody has started, cancelled or completed it.
+    void run();
+    /// Runs the callable and throws its value away, to be run again: true. False if it could not
+    /// be started, threw (then that is the result) or was cancelled meanwhile.
+    bool run_and_reset();
+    /// False if it is complete already. A task that has not started never will, and its captures
+    /// are destroyed; one that runs is interrupted if may_interrupt.
+    bool cancel(bool may_interrupt);
+    /// Whoever was to run it will not: cancelled, unless it has started.
+    void abandon() noexcept;
+    bool set_exception(std::exception_ptr error);
+
+    /// Waits for completion. A worker of the pool that holds the task unstarted runs it here.
+    /// Throws interrupted, or illegal_state if it would wait for itself through other tasks.
+    void wait() const;
+    /// False if the deadline passed first. Runs nothing.
+    bool wait_until(steady_time deadline) const;
+    /// Runs the task here if it is unstarted in the calling worker's own pool.
+    bool help() const;
+    /// Has `then` run on completion. False if it is complete already: the caller still owns it.
+    bool attach(completion& then);
+
+    /// Null unless it failed.
+    std::exception_ptr error() const noexcept;
+    /// Rethrows what it failed with, or throws cancellation, if it has no value. Complete only.
+    void throw_if_no_value() const;
+    /// True for the first caller only.
+    bool take_value() noexcept { return !taken_.exchange(true); }
+    bool value_taken() const noexcept { return taken_.load(); }
+
+    const std::string& name() const noexcept { return name_; }
+    int priority() const noexcept { return priority_; }
+
+    /// The pool that accepted it; compared, never followed.
+    const void* home() const noexcept { return home_.load(std::memory_order_relaxed); }
+    void set_home(const void* pool) noexcept { home_.store(pool, std::memory_order_relaxed); }
+    void set_cancel_listener(intrusive_ptr<cancel_listener> listener);
+
+    /// This one is the continuation of `source`: whoever waits for it helps the source first,
+    /// and cancelling it cancels the source.
+    void follow(intrusive_ptr<future_core> source);
+    /// The source is complete and the continuation is handed to its executor.
+    void announce_dispatched();
+
+protected:
+    future_core() = default;
+    virtual ~future_core() = default;
+
+    void set_annotations(std::string name, int priority) {
+        name_ = std::move(name);
+        priority_ = priority;
+    }
+
+    /// Calls the callable, drops it and completes with the outcome. Never throws the
+    /// callable's exceptions; those of on_done only.
+    virtual void compute() = 0;
+    /// Calls the callable and keeps it.
+    virtual void compute_and_discard() = 0;
+    /// At most once, by whoever owns the callable.
+    virtual void destroy_callable() = 0;
+    virtual void on_done(future_state) {}
+
+    /// True for the one who may store the outcome and then calls finish().
+    bool begin_completion() noexcept;
+    void store_error(std::exception_ptr error) noexcept { error_ = std::move(error); }
+    void finish(bool with_value);
+    /// Destroys the callable; what its destructor throws is reported.
+    void drop_callable() noexcept;
+
+private:
+    class body_scope;
+
+    static constexpr std::uint32_t pending = 0;
+    static constexpr std::uint32_t running = 1;
+    static constexpr std::uint32_t completing = 2;
+    static constexpr std::uint32_t success = 3;
+    static constexpr std::uint32_t failed = 4;
+    static constexpr std::uint32_t cancelled = 5;
+    static constexpr std::uint32_t interrupting = 6;
+    static constexpr std::uint32_t phase_mask = 7;
+    static constexpr std::uint32_t watched = 8;
+
+    std::uint32_t phase() const noexcept { return word_.load() & phase_mask; }
+    bool move(std::uint32_t from, std::uint32_t to) noexcept;
+    bool watch() const noexcept;
+    bool start(thread_control& self);
+    void settle() noexcept;
+    bool cancel_this(bool may_interrupt);
+    void conclude(std::uint32_t final_phase);
+    void tell(std::uint32_t final_phase, bool somebody_watches);
+    intrusive_ptr<future_core> source() const;
+    intrusive_ptr<future_core> first_unfinished() const;
+
+    mutable std::atomic<std::uint32_t> word_ = pending;
+    std::atomic<std::uint32_t> references_ = 1;
+    std::atomic<thread_control*> runner_ = nullptr;
+    std::atomic<const void*> home_ = nullptr;
+    std::atomic<bool> taken_ = false;
+    std::atomic<bool> was_interrupted_ = false;
+    bool was_pending_ = false;  // of whoever completes: the callable is still there
+    int priority_ = 0;
+    std::string name_;
+    std::exception_ptr error_;  // written before the final phase, read after it
+    stop_slot stop_;
+
+    mutable std::mutex mutex_;  // guards all below
+    mutable condition changed_;
+    completion* first_completion_ = nullptr;
+    completion** last_completion_ = &first_completion_;
+    intrusive_ptr<future_core> source_;
+    intrusive_ptr<cancel_listener> listener_;
+    std::uint32_t dispatches_ = 0;
+};
+
+/// Runs completions that a deep chain has put off on this thread. A thread does so before it waits.
+void run_deferred_completions();
+
+}  // namespace detail
+}  // namespace cadre

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <cadre/detail/future_core.hpp>
+#include <cadre/task.hpp>
+
+namespace cadre::detail {
+
+/// What a future holds of what a function returns: no rvalue references, no const values.
+template <class R>
+using result_of_t =
+    std::conditional_t<std::is_lvalue_reference_v<R>, R, std::remove_cv_t<std::remove_reference_t<R>>>;
+
+/// What F returns when called with Args, or with a std::stop_token before them.
+template <class F, class... Args>
+struct task_result {};
+template <class F, class... Args>
+    requires std::is_invocable_v<F&, std::stop_token, Args...>
+struct task_result<F, Args...> {
+    using type = result_of_t<std::invoke_result_t<F&, std::stop_token, Args...>>;
+};
+template <class F, class... Args>
+    requires(std::is_invocable_v<F&, Args...> && !std::is_invocable_v<F&, std::stop_token, Args...>)
+struct task_result<F, Args...> {
+    using type = result_of_t<std::invoke_result_t<F&, Args...>>;
+};
+template <class F, class... Args>
+using task_result_t = typename task_result<F, Args...>::type;
+
+template <class F, class... Args>
+decltype(auto) invoke_task(F& f, Args&&... args) {
+    if constexpr (std::is_invocable_v<F&, std::stop_token, Args...>)
+        return std::invoke(f, this_thread::stop_token(), std::forward<Args>(args)...);
+    else
+        return std::invoke(f, std::forward<Args>(args)...);
+}
+
+/// A callable with its arguments, called once.
+template <class F, class... Args>
+struct bound {
+    F function;
+    std::tuple<Args...> arguments;
+
+    decltype(auto) operator()() {
+        return std::apply(
+            [this](Args&... args) -> decltype(auto) {
+                return invoke_task(function, std::move(args)...);
+            },
+            arguments);
+    }
+};
+
+/// The place of the value.
+template <class T>
+class result_core : public future_core {
+public:
+    using stored = std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>;
+
+    /// Completes with the value, unless it is complete. If storing it throws, that is the result.
+    template <class U>
+    bool set_value(U&& value) {
+        const intrusive_ptr<future_core> alive(this);
+        if (!begin_completion()) return false;
+        try {
+            if constexpr (std::is_reference_v<T>)
+                value_.emplace(std::addressof(value));
+            else
+                value_.emplace(std::forward<U>(value));
+        } catch (...) {
+            store_error(std::current_exception());
+        }
+        finish(value_.has_value());
+        return true;
+    }
+    T move_value() {
+        throw_if_no_value();
+        if (!take_value()) throw illegal_state("the result of the task was taken already");
+        if constexpr (std::is_reference_v<T>)
+            return **value_;
+        else
+            return std::move(*value_);
+    }
+    const std::remove_reference_t<T>& value() const {
+        throw_if_no_value();
+        if constexpr (std::is_reference_v<T>)
+            return **value_;
+        else
+            return *value_;
+    }
+
+private:
+    std::optional<stored> value_;  // written while completing, read when done
+};
+
+template <>
+class result_core<void> : public future_core {
+public:
+    bool set_value() {
+        const intrusive_ptr<future_core> alive(this);
+        if (!begin_completion()) return false;
+        finish(true);
+        return true;
+    }
+    void move_value() {
+        throw_if_no_value();
+        take_value();
+    }
+    void value() const { throw_if_no_value(); }
+};
+
+struct no_on_done {};
+
+/// All of a task: result, callable and what happens when it is done, in one block.
+template <class T, class F, class OnDone = no_on_done>
+class runnable_core final : public result_core<T> {
+public:
+    template <class From>
+    explicit runnable_core(From&& f, OnDone on_done = {})
+        : function_(std::in_place, std::forward<From>(f)), on_done_(std::move(on_done)) {
+        if constexpr (requires { function_->task_name(); })
+            this->set_annotations(std::string(function_->task_name()), function_->task_priority());
+    }
+    template <class Fn, class... Args>
+    runnable_core(std::in_place_t, std::string name, int priority, Fn&& f, Args&&... args)
+        : function_(F{std::forward<Fn>(f), {std::forward<Args>(args)...}}) {
+        this->set_annotations(std::move(name), priority);
+    }
+
+    /// For its maker, before anybody else knows the task.
+    OnDone& done_function() noexcept { return on_done_; }
+
+private:
+    void compute() override {
+        std::exception_ptr thrown;
+        if constexpr (std::is_void_v<T>) {
+            try {
+                invoke_task(*function_);
+            } catch (...) {
+                thrown = std::current_exception();
+            }
+            this->drop_callable();  // captures are gone before anybody sees the result
+            if (!thrown) this->set_value();
+        } else {
+            std::optional<typename result_core<T>::stored> value;
+            try {
+                if constexpr (std::is_reference_v<T>)
+                    value.emplace(std::addressof(invoke_task(*function_)));
+                else
+                    value.emplace(invoke_task(*function_));
+            } catch (...) {
+                thrown = std::current_exception();
+            }
+            this->drop_callable();
+            if (!thrown) {
+                if constexpr (std::is_reference_v<T>)
+                    this->set_value(**value);
+                else
+                    this->set_value(std::move(*value));
+            }
+        }
+        if (thrown) this->set_exception(std::move(thrown));
+    }
+    void compute_and_discard() override { static_cast<void>(invoke_task(*function_)); }
+    void destroy_callable() override { function_.reset(); }
+    void on_done([[maybe_unused]] future_state how) override {
+        if constexpr (!std::is_same_v<OnDone, no_on_done>) on_done_(how);
+    }
+
+    std::optional<F> function_;  // emptied by whoever owns it; see future_core.cpp
+    [[no_unique_address]] OnDone on_done_;
+};
+
+}  // namespace cadre::detail

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <cadre/detail/duration.hpp>
+#include <cadre/detail/intrusive_ptr.hpp>
+
+namespace cadre::detail {
+
+class thread_control;
+
+/// A stop_source that is made only when somebody asks for its token, so that a task that never
+/// asks costs nothing. Any thread may request the stop; the rest is for the thread that runs the
+/// task.
+class stop_slot {
+public:
+    /// The token, which is also stopped by request_stop_all() of the thread.
+    std::stop_token token(thread_control& runner);
+    /// Stops the token handed out and those to come. Runs the users' callbacks on this thread,
+    /// under no lock of ours.
+    void request_stop();
+    /// The task is over. Forgets source and request.
+    void reset(thread_control& runner) noexcept {
+        if (used_.load(std::memory_order_relaxed)) forget(runner);
+    }
+
+private:
+    void forget(thread_control& runner) noexcept;
+
+    std::atomic<bool> used_ = false;  // the two below may be set; a hint, the mutex decides
+    std::mutex mutex_;                // guards the two below
+    std::stop_source source_{std::nostopstate};
+    bool requested_ = false;
+};
+
+class future_core;
+
+/// How a thread that waits for a task may run that task itself: set by whoever owns the thread.
+class wait_helper {
+public:
+    /// Runs the unstarted task `wanted` here and now if it is one of ours; false if it is not.
+    virtual bool run_in_place(const future_core& wanted) = 0;
+    /// The pool that the thread belongs to; compared, never followed.
+    virtual const void* works_for() const noexcept = 0;
+
+protected:
+    ~wait_helper() = default;
+};
+
+/// What the library knows of a thread: its parking place, its interrupt flag, its name and what
+/// it runs. Shared by the thread, its handles and whoever is about to wake it, so that a wake-up
+/// that comes late finds the object alive.
+class thread_control {
+public:
+    /// Of the calling thread, made on first use.
+    static thread_control& current();
+    /// Of a thread to be: made by its creator, entered by the thread with adopt().
+    explicit thread_control(std::string name) : name_(std::move(name)) {}
+    /// Makes this the calling thread's own. Once, before any current().
+    void adopt() noexcept;
+
+    thread_control(const thread_control&) = delete;
+    thread_control& operator=(const thread_control&) = delete;
+
+    void add_ref() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+    void release() noexcept;
+
+    /// Waits for unpark(), an interrupt, the deadline, or for no reason; the caller looks again.
+    /// Only for the thread itself. An unpark() that came before is not lost: one is remembered.
+    void park_until(steady_time deadline) noexcept;
+    void unpark() noexcept;
+
+    /// Sets the interrupt flag and ends the wait that the thread is in, or the next one.
+    void interrupt() noexcept { raise(interrupted_bit); }
+    /// Ends the wait of an idle worker, or its next one. No task ever sees it: only a thread
+    /// inside a nudgeable_scope does, as an interrupt.
+    void nudge() noexcept { raise(nudged_bit); }
+    bool is_interrupted() const noexcept { return flags_.load() & interrupted_bit; }
+    /// Tests and clears the flag.
+    bool take_interrupt() noexcept { return take(interrupted_bit); }
+    bool take_nudge() noexcept { return take(nudged_bit); }
+
+    /// True if a wait of this thread must end. Only for the thread itself.
+    bool wait_must_end() const noexcept { return flags_.load() & visible_; }
+    /// Throws interrupted, and clears the flag, if a wait of this thread must end.
+    void throw_if_interrupted();
+    /// True if the last such exception came from a nudge alone.
+    bool was_only_nudged() const noexcept { return only_nudged_; }
+
+    /// Stops the tokens of all tasks that the thread runs and will run.
+    void request_stop_all();
+
+    std::string name() const;
+    void rename(std::string name);
+    std::thread::id id() const noexcept { return id_.load(); }
+
+    /// The thread is over: interrupts have no effect any more, and none is pending.
+    void end() noexcept;
+
+    // What the thread runs; only the thread itself reads or writes these.
+    stop_slot* running_stop = nullptr;   // of the innermost task
+    wait_helper* helper = nullptr;       // set while the thread works for a pool
+    const future_core* running = nullptr;  // the innermost task with a result
+
+    // What the thread waits for, without a time limit, from inside a task; see future_core.cpp.
+    const future_core* waits_for = nullptr;  // guarded by the wait graph's lock
+
+private:
+    friend class nudgeable_scope;
+    friend class stop_slot;
+    ~thread_control() = default;
+
+    static constexpr std::uint32_t interrupted_bit = 1;
+    static constexpr std::uint32_t nudged_bit = 2;
+
+    void raise(std::uint32_t bit) noexcept;
+    bool take(std::uint32_t bit) noexcept;
+
+    std::atomic<std::uint32_t> permit_ = 0;  // the futex; see thread_control.cpp
+    std::atomic<std::uint32_t> flags_ = 0;
+    std::uint32_t visible_ = interrupted_bit;  // which flags end a wait; the thread's own
+    bool only_nudged_ = false;                 // the thread's own
+    std::atomic<std::uint32_t> references_ = 1;
+    std::atomic<std::thread::id> id_{};
+    std::atomic<bool> ended_ = false;
+
+    mutable std::mutex mutex_;  // guards all below
+    std::string name_;
+    std::vector<std::stop_source> stop_sources_;  // of the tasks that it runs and that asked
+    bool stop_requested_ = false;
+};
+
+/// While it lives, a nudge ends the calling thread's waits like an interrupt.
+class [[nodiscard]] nudgeable_scope {
+public:
+    explicit nudgeable_scope(thread_control& self) : self_(self), before_(self.visible_) {
+        self_.visible_ |= thread_control::nudged_bit;
+    }
+    ~nudgeable_scope() { self_.visible_ = before_; }
+    nudgeable_scope(const nudgeable_scope&) = delete;
+    nudgeable_scope& operator=(const nudgeable_scope&) = delete;
+
+private:
+    thread_control& self_;
+    const std::uint32_t before_;
+};
+
+/// While it lives, the calling thread runs a task with this stop slot.
+class [[nodiscard]] running_scope {
+public:
+    running_scope(thread_control& self, stop_slot& stop)
+        : self_(self), before_(std::exchange(self.running_stop, &stop)) {}
+    ~running_scope() { self_.running_stop = before_; }
+    running_scope(const running_scope&) = delete;
+    running_scope& operator=(const running_scope&) = delete;
+
+private:
+    thread_control& self_;
+    stop_slot* const before_;
+};
+
+}  // namespace cadre::detail

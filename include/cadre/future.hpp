@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <concepts>
+#include <coroutine>
+#include <exception>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <cadre/detail/duration.hpp>
+#include <cadre/detail/future_core.hpp>
+#include <cadre/detail/future_result.hpp>
+#include <cadre/errors.hpp>
+#include <cadre/task.hpp>
+
+namespace cadre {
+
+class executor;
+template <class T>
+class shared_future;
+template <class T>
+class future_task;
+
+namespace detail {
+
+struct future_access;
+
+/// The half of a task that runs it: completes the future as cancelled if it is dropped unrun.
+class run_handle {
+public:
+    explicit run_handle(intrusive_ptr<future_core> core) noexcept : core_(std::move(core)) {}
+    run_handle(run_handle&&) noexcept = default;
+    run_handle& operator=(run_handle&&) = delete;
+    ~run_handle() {
+        if (core_) core_->abandon();
+    }
+    void operator()() { core_->run(); }
+    std::string_view task_name() const noexcept { return core_->name(); }
+    int task_priority() const noexcept { return core_->priority(); }
+    std::uintptr_t task_identity() const noexcept {
+        return reinterpret_cast<std::uintptr_t>(core_.get());
+    }
+
+private:
+    intrusive_ptr<future_core> core_;
+};
+
+/// What all handles of a result can do.
+template <class T>
+class future_base {
+public:
+    future_base() noexcept = default;
+
+    /// Waits until the task is complete. On a worker whose own pool has the task unstarted, runs
+    /// it in place. Throws interrupted; throws illegal_state, naming the tasks, if tasks wait for
+    /// each other in a circle.
+    void wait() const { core().wait(); }
+    /// True if the task was complete in time. Never runs anything.
+    template <class Rep, class Period>
+    bool wait_for(std::chrono::duration<Rep, Period> timeout) const {
+        return core().wait_until(deadline_after(saturated(timeout)));
+    }
+    template <class Clock, class Duration>
+    bool wait_until(std::chrono::time_point<Clock, Duration> t) const {
+        return core().wait_until(steady_deadline(t));
+    }
+
+    /// Completes the task as cancelled; false if it was complete. If it has not started it never
+    /// will, and what it captured is destroyed before this returns; its place in the queue stays
+    /// taken until it is reached or purged, or is given up at once with remove_on_cancel. If it is
+    /// running it goes on, unheeded; may_interrupt interrupts its thread and stops its token.
+    bool cancel(bool may_interrupt = false) { return core().cancel(may_interrupt); }
+
+    bool is_done() const { return core().is_done(); }
+    bool is_cancelled() const { return core().is_cancelled(); }
+    future_state state() const { return core().state(); }
+    /// What the task failed with; null if it did not fail (yet).
+    std::exception_ptr exception() const { return core().error(); }
+
+    /// True if both stand for the same task.
+    friend bool operator==(const future_base&, const future_base&) = default;
+
+protected:
+    friend struct future_access;
+    using core_type = result_core<T>;
+
+    explicit future_base(intrusive_ptr<core_type> core) noexcept : core_(std::move(core)) {}
+
+    core_type& core() const {
+        if (!core_) throw illegal_state("the future stands for no task");
+        return *core_;
+    }
+    void await(steady_time deadline) const {
+        if (!core().wait_until(deadline)) throw timeout();
+    }
+
+    intrusive_ptr<core_type> core_;
+};
+
+}  // namespace detail
+
+/// The result of a task to come: a value, an exception, or cancellation. Move-only; it gives its
+/// value once. Destroying it neither waits nor cancels. One thread at a time may use it; any
+/// number of threads, each with its own handle, may wait for one task (see shared_future).
+///
+///     cadre::future<int> answer = pool.submit([] { return 6 * 7; });
+///     std::cout << answer.get();
+template <class T>
+class [[nodiscard]] future : public detail::future_base<T> {
+    using base = detail::future_base<T>;
+
+public:
+    /// Stands for no task: all but valid() throw illegal_state.
+    future() noexcept = default;
+    future(future&&) noexcept = default;
+    future& operator=(future&&) noexcept = default;
+
+    /// True if the value can still be had.
+    bool valid() const noexcept { return this->core_ && !this->core_->value_taken(); }
+
+    /// The value, waiting for it as wait() does. Throws what the task threw, or cancellation, as
+    /// often as it is asked; the value itself is given once, then illegal_state.
+    T get() {
+        this->core().wait();
+        return this->core().move_value();
+    }
+    /// Throws timeout if the task is not complete in time; the future stays valid.
+    template <class Rep, class Period>
+    T get_for(std::chrono::duration<Rep, Period> timeout) {
+        this->await(detail::deadline_after(detail::saturated(timeout)));
+        return this->core().move_value();
+    }
+    template <class Clock, class Duration>
+    T get_until(std::chrono::time_point<Clock, Duration> t) {
+        this->await(detail::steady_deadline(t));
+        return this->core().move_value();
+    }
+
+    /// A handle that can be copied and read any number of times, in place of this one.
+    shared_future<T> share() &&;
+
+    /// A future for what f makes of the result. f takes the value, and then runs only if there is
+    /// one: failure and cancellation pass it by to the new future; or it takes the future itself,
+    /// complete. It runs where the task completes, or here if it has. Cancelling the new future
+    /// cancels this task as well.
+    template <class F>
+    auto then(F f) && {
+        return std::move(*this).continue_with(nullptr, std::move(f));
+    }
+    /// The same, with f run by an executor, which must still be there then. If it refuses, the
+    /// new future fails with that.
+    template <class F>
+    auto then(executor& where, F f) && {
+        return std::move(*this).continue_with(&where, std::move(f));
+    }
+
+    /// Suspends the coroutine until the task is complete, blocking no thread; gives what get()
+    /// would. The coroutine goes on where the task completes.
+    auto operator co_await() &&;
+
+private:
+    friend struct detail::future_access;
+    friend class future_task<T>;
+    using base::base;
+
+    template <class F>
+    auto continue_with(executor* where, F f) &&;
+};
+
+/// A result that many may read: copyable, each thread with its own copy. get() gives a reference
+/// to the one value, any number of times; it lives as long as any handle.
+template <class T>
+class shared_future : public detail::future_base<T> {
+    using base = detail::future_base<T>;
+
+public:
+    /// Stands for no task: all but valid() throw illegal_state.
+    shared_future() noexcept = default;
+    shared_future(future<T>&& unshared) noexcept : base(std::move(unshared)) {}
+
+    bool valid() const noexcept { return static_cast<bool>(this->core_); }
+
+    decltype(auto) get() const {
+        this->core().wait();
+        return this->core().value();
+    }
+    template <class Rep, class Period>
+    decltype(auto) get_for(std::chrono::duration<Rep, Period> timeout) const {
+        this->await(detail::deadline_after(detail::saturated(timeout)));
+        return this->core().value();
+    }
+    template <class Clock, class Duration>
+    decltype(auto) get_until(std::chrono::time_point<Clock, Duration> t) const {
+        this->await(detail::steady_deadline(t));
+        return this->core().value();
+    }
+};
+
+template <class T>
+shared_future<T> future<T>::share() && {
+    return shared_future<T>(std::move(*this));
+}
+
+/// A callable with a result of its own: run by whoever calls it, once; the result is read through
+/// get_future(). Move-only; destroyed unrun, it completes its future as cancelled. cancel, set
+/// and set_exception may race each other and the run from any thread: the first one decides.
+///
+///     cadre::future_task sum([&] { return add_up(parts); });
+///     auto result = sum.get_future();
+///     cadre::thread([task = std::make_shared<decltype(sum)>(std::move(sum))] { (*task)(); });
+template <class T>
+class future_task {
+public:
+    /// Throws std::invalid_argument if f is empty.
+    template <class F>
+        requires(!std::is_same_v<std::remove_cvref_t<F>, future_task>)
+    explicit future_task(F&& f)
+        : core_(make_core(std::forward<F>(f), detail::no_on_done{})) {}
+    /// on_done(state) runs once, when the task completes in whatever way, where it completes,
+    /// after the result is visible. What it throws leaves the call that completed the task.
+    template <class F, class OnDone>
+    future_task(F&& f, OnDone on_done) : core_(make_core(std::forward<F>(f), std::move(on_done))) {}
+
+    future_task(future_task&&) noexcept = default;
+    future_task& operator=(future_task&& other) noexcept {
+        if (this != &other) {
+            abandon();
+            core_ = std::move(other.core_);
+            retrieved_ = other.retrieved_;
+        }
+        return *this;
+    }
+    ~future_task() { abandon(); }
+
+    /// Throws illegal_state when called again.
+    future<T> get_future() {
+        if (std::exchange(retrieved_, true)) throw illegal_state("the future was given out already");
+        return future<T>(core_);
+    }
+
+    /// Runs the callable, unless the task is running, complete or cancelled.
+    void operator()() { core_->run(); }
+    /// Runs the callable and throws its value away, so that the task can be run again. False if
+    /// it did not run, threw (that completes the task) or was cancelled meanwhile.
+    bool run_and_reset() { return core_->run_and_reset(); }
+    bool cancel(bool may_interrupt = false) { return core_->cancel(may_interrupt); }
+    /// Completes the task with this value instead of running it; false if it is complete.
+    template <class U>
+    bool set(U&& value)
+        requires(!std::is_void_v<T>)
+    {
+        return core_->set_value(std::forward<U>(value));
+    }
+    bool set()
+        requires std::is_void_v<T>
+    {
+        return core_->set_value();
+    }
+    bool set_exception(std::exception_ptr error) { return core_->set_exception(std::move(error)); }
+
+    bool is_done() const { return core_->is_done(); }
+    bool is_cancelled() const { return core_->is_cancelled(); }
+    future_state state() const { return core_->state(); }
+
+    std::string_view task_name() const noexcept { return core_->name(); }
+    int task_priority() const noexcept { return core_->priority(); }
+    std::uintptr_t task_identity() const noexcept {
+        return reinterpret_cast<std::uintptr_t>(static_cast<detail::future_core*>(core_.get()));
+    }
+
+private:
+    using core_pointer = detail::intrusive_ptr<detail::result_core<T>>;
+
+    template <class F, class OnDone>
+    static core_pointer make_core(F&& f, OnDone on_done) {
+        if (detail::is_empty_callable(f)) throw std::invalid_argument("the callable is empty");
+        using core = detail::runnable_core<T, std::decay_t<F>, OnDone>;
+        return core_pointer::adopt(new core(std::forward<F>(f), std::move(on_done)));
+    }
+    void abandon() noexcept {
+        if (core_) core_->abandon();
+    }
+
+    core_pointer core_;
+    bool retrieved_ = false;
+};
+
+template <class F>
+explicit future_task(F) -> future_task<detail::task_result_t<std::decay_t<F>>>;
+template <class F, class OnDone>
+future_task(F, OnDone) -> future_task<detail::task_result_t<std::decay_t<F>>>;
+
+namespace detail {
+
+/// What the layers above may do with futures.
+struct future_access {
+    template <class T>
+    static future_core* core(const future_base<T>& f) noexcept {
+        return f.core_.get();
+    }
+    template <class T>
+    static future<T> make(intrusive_ptr<result_core<T>> core) {
+        return future<T>(std::move(core));
+    }
+};
+
+/// A run_handle on its way to an executor. If the executor drops it while it refuses it, the
+/// sender decides what becomes of the task, for the sender knows why; dropped later, it is
+/// cancelled as any other.
+class sent_handle {
+public:
+    enum class stage { sending, sent, dropped };
+    using shared_stage = std::shared_ptr<std::atomic<stage>>;
+
+    sent_handle(intrusive_ptr<future_core> core, shared_stage progress) noexcept
+        : core_(std::move(core)), stage_(std::move(progress)) {}
+    sent_handle(sent_handle&&) noexcept = default;
+    sent_handle& operator=(sent_handle&&) = delete;
+    ~sent_handle() {
+        auto sending = stage::sending;
+        if (core_ && !stage_->compare_exchange_strong(sending, stage::dropped)) core_->abandon();
+    }
+    void operator()() { core_->run(); }
+    std::string_view task_name() const noexcept { return core_->name(); }
+    int task_priority() const noexcept { return core_->priority(); }
+    std::uintptr_t task_identity() const noexcept {
+        return reinterpret_cast<std::uintptr_t>(core_.get());
+    }
+
+private:
+    intrusive_ptr<future_core> core_;
+    shared_stage stage_;
+};
+
+/// Has an executor run the task; if it refuses, the task fails with that.
+void send(intrusive_ptr<future_core> core, executor& where);
+
+/// Runs a continuation when its source is complete.
+template <class Source, class Child, bool takes_future>
+class continuation final : public completion {
+public:
+    continuation(intrusive_ptr<Source> source, intrusive_ptr<Child> child, executor* where)
+        : source_(std::move(source)), child_(std::move(child)), where_(where) {}
+
+    void run() override {
+        const std::unique_ptr<continuation> self(this);
+        const auto how = source_->state();
+        if (!takes_future && how == future_state::cancelled)
+            child_->abandon();
+        else if (where_ && (takes_future || how == future_state::success))
+            send(child_, *where_);
+        else
+            child_->run();
+    }
+
+private:
+    intrusive_ptr<Source> source_;
+    intrusive_ptr<Child> child_;
+    executor* where_;
+};
+
+/// Goes on with a coroutine when the future it awaits is complete.
+template <class T>
+class future_awaiter final : public completion {
+public:
+    explicit future_awaiter(future<T> awaited) : awaited_(std::move(awaited)) {}
+    bool await_ready() const { return awaited_.is_done(); }
+    bool await_suspend(std::coroutine_handle<> waiting) {
+        waiting_ = waiting;
+        return future_access::core(awaited_)->attach(*this);
+    }
+    T await_resume() { return awaited_.get(); }
+    void run() override { waiting_.resume(); }
+
+private:
+    future<T> awaited_;
+    std::coroutine_handle<> waiting_;
+};
+
+}  // namespace detail
+
+template <class T>
+template <class F>
+auto future<T>::continue_with(executor* where, F f) && {
+    if (detail::is_empty_callable(f)) throw std::invalid_argument("the continuation is empty");
+    constexpr bool takes_value = [] {
+        if constexpr (std::is_void_v<T>)
+            return std::is_invocable_v<F&>;
+        else
+            return std::is_invocable_v<F&, T>;
+    }();
+    auto body = [source = future(this->core_), f = std::move(f)]() mutable -> decltype(auto) {
+        if constexpr (!takes_value) {
+            return f(std::move(source));
+        } else if constexpr (std::is_void_v<T>) {
+            source.get();
+            return f();
+        } else {
+            return f(source.get());
+        }
+    };
+    using result = detail::result_of_t<std::invoke_result_t<decltype(body)&>>;
+    using child_core = detail::runnable_core<result, decltype(body)>;
+    auto source = std::move(this->core_);
+    auto child = detail::intrusive_ptr<child_core>::adopt(new child_core(std::move(body)));
+    future<result> next = detail::future_access::make<result>(child);
+    using continuation = detail::continuation<detail::result_core<T>, child_core, !takes_value>;
+    auto completion = std::make_unique<continuation>(source, child, where);
+    child->follow(source);
+    if (source->attach(*completion))
+        completion.release();
+    else
+        completion.release()->run();
+    return next;
+}
+
+template <class T>
+auto future<T>::operator co_await() && {
+    return detail::future_awaiter<T>(std::move(*this));
+}
+
+}  // namespace cadre

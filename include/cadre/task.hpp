@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <cadre/errors.hpp>
+#include <cadre/thread.hpp>
+
+namespace cadre {
+
+namespace detail {
+
+/// True for a callable that holds nothing to call: a null pointer, an empty std::function or task.
+template <class F>
+bool is_empty_callable(const F& f) {
+    if constexpr (std::is_pointer_v<F> || std::is_member_pointer_v<F>)
+        return f == nullptr;
+    else if constexpr (std::is_empty_v<F> || std::is_function_v<F>)
+        return false;  // a lambda without captures would compare as a function pointer
+    else if constexpr (requires { static_cast<bool>(f == nullptr); })
+        return static_cast<bool>(f == nullptr);
+    else
+        return false;
+}
+
+/// A callable with a name and a priority. It is called as the callable itself would be.
+template <class F>
+struct annotated {
+    F function;
+    std::string name = {};
+    int priority = 0;
+
+    template <class... Args>
+        requires std::is_invocable_v<F&, Args...>
+    decltype(auto) operator()(Args&&... args) {
+        return std::invoke(function, std::forward<Args>(args)...);
+    }
+    std::string_view task_name() const noexcept { return name; }
+    int task_priority() const noexcept { return priority; }
+};
+
+template <class F>
+annotated<std::decay_t<F>> annotate(F&& f) {
+    if (is_empty_callable(f)) throw std::invalid_argument("the callable is empty");
+    return {.function = std::forward<F>(f)};
+}
+template <class F>
+annotated<F> annotate(annotated<F> f) {
+    return f;
+}
+
+struct task_access;
+
+}  // namespace detail
+
+/// Gives a callable a name, which traces, hooks and error messages show.
+///
+///     pool.execute(cadre::named("flush", [&] { cache.flush(); }));
+template <class F>
+auto named(std::string name, F f) {
+    auto task = detail::annotate(std::move(f));
+    task.name = std::move(name);
+    return task;
+}
+
+/// Gives a callable a priority: larger runs first in a priority_blocking_queue<task>.
+template <class F>
+auto prioritized(int priority, F f) {
+    auto task = detail::annotate(std::move(f));
+    task.priority = priority;
+    return task;
+}
+
+/// What a pool runs: a callable without arguments or result, or one that takes a std::stop_token.
+/// Move-only; a callable of up to 48 bytes that moves without exceptions lives inside, without
+/// allocation. Made of an empty callable it is empty. Not to be used by two threads at once.
+class task {
+public:
+    task() noexcept = default;
+    task(std::nullptr_t) noexcept {}
+    template <class F>
+        requires(!std::is_same_v<std::remove_cvref_t<F>, task> &&
+                 (std::is_invocable_v<std::decay_t<F>&> ||
+                  std::is_invocable_v<std::decay_t<F>&, std::stop_token>))
+    task(F&& f) {
+        if (detail::is_empty_callable(f)) return;
+        emplace<std::decay_t<F>>(std::forward<F>(f));
+    }
+    task(task&& other) noexcept { take(other); }
+    task& operator=(task&& other) noexcept {
+        if (this != &other) {
+            reset();
+            take(other);
+        }
+        return *this;
+    }
+    ~task() { reset(); }
+
+    /// Runs the callable. Throws illegal_state if the task is empty.
+    void operator()() {
+        if (!operations_) throw illegal_state("an empty task cannot be run");
+        operations_->invoke(storage_);
+    }
+    explicit operator bool() const noexcept { return operations_ != nullptr; }
+    friend bool operator==(const task& t, std::nullptr_t) noexcept { return !t; }
+
+    /// Empty if it has none.
+    std::string_view name() const noexcept {
+        return operations_ ? operations_->name(storage_) : std::string_view();
+    }
+    /// 0 if it has none.
+    int priority() const noexcept { return operations_ ? operations_->priority(storage_) : 0; }
+
+private:
+    friend struct detail::task_access;
+
+    static constexpr std::size_t inline_size = 48;
+
+    struct operations {
+        void (*invoke)(void*);
+        void (*relocate)(void* to, void* from) noexcept;  // null: the bytes are the value
+        void (*destroy)(void*);                           // null: nothing to do
+        std::string_view (*name)(const void*) noexcept;
+        int (*priority)(const void*) noexcept;
+    };
+
+    template <class F>
+    static constexpr bool fits = sizeof(F) <= inline_size &&
+                                 alignof(F) <= alignof(std::max_align_t) &&
+                                 std::is_nothrow_move_constructible_v<F>;
+
+    template <class F, bool inside>
+    static F& callable(void* storage) noexcept {
+        if constexpr (inside)
+            return *std::launder(static_cast<F*>(storage));
+        else
+            return **std::launder(static_cast<F**>(storage));
+    }
+
+    template <class F, bool inside>
+    static constexpr operations operations_for = {
+        .invoke =
+            [](void* storage) {
+                F& f = callable<F, inside>(storage);
+                if constexpr (std::is_invocable_v<F&>)
+                    static_cast<void>(std::invoke(f));
+                else
+                    static_cast<void>(std::invoke(f, this_thread::stop_token()));
+            },
+        .relocate = inside && !std::is_trivially_copyable_v<F>
+                        ? [](void* to, void* from) noexcept {
+                              F& source = callable<F, true>(from);
+                              ::new (to) F(std::move(source));
+                              source.~F();
+                          }
+                        : static_cast<void (*)(void*, void*) noexcept>(nullptr),
+        .destroy = inside && std::is_trivially_destructible_v<F>
+                       ? static_cast<void (*)(void*)>(nullptr)
+                       : [](void* storage) {
+                             if constexpr (inside)
+                                 callable<F, true>(storage).~F();
+                             else
+                                 delete &callable<F, false>(storage);
+                         },
+        .name = [](const void* storage) noexcept -> std::string_view {
+            if constexpr (requires(const F& f) { f.task_name(); })
+                return callable<F, inside>(const_cast<void*>(storage)).task_name();
+            else
+                return {};
+        },
+        .priority = [](const void* storage) noexcept -> int {
+            if constexpr (requires(const F& f) { f.task_priority(); })
+                return callable<F, inside>(const_cast<void*>(storage)).task_priority();
+            else
+                return 0;
+        },
+    };
+
+    template <class F, class From>
+    void emplace(From&& from) {
+        if constexpr (fits<F>) {
+            ::new (static_cast<void*>(storage_)) F(std::forward<From>(from));
+            operations_ = &operations_for<F, true>;
+        } else {
+            ::new (static_cast<void*>(storage_)) F*(new F(std::forward<From>(from)));
+            operations_ = &operations_for<F, false>;
+        }
+        if constexpr (requires(const F& f) { f.task_identity(); })
+            identity_ = callable<F, fits<F>>(storage_).task_identity();
+    }
+
+    void take(task& other) noexcept {
+        operations_ = std::exchange(other.operations_, nullptr);
+        identity_ = std::exchange(other.identity_, 0);
+        if (!operations_) return;
+        if (operations_->relocate)
+            operations_->relocate(storage_, other.storage_);
+        else
+            std::memcpy(storage_, other.storage_, inline_size);
+    }
+
+    /// Destroys the callable. An exception of its destructor has nowhere to go from here; a pool
+    /// asks for it through task_access::release instead.
+    void reset() noexcept {
+        try {
+            release();
+        } catch (...) {
+        }
+    }
+    void release() {
+        identity_ = 0;
+        const operations* old = std::exchange(operations_, nullptr);
+        if (old && old->destroy) old->destroy(storage_);
+    }
+
+    alignas(std::max_align_t) std::byte storage_[inline_size];
+    const operations* operations_ = nullptr;
+    // Which task this is, for those who look for it in a queue: the address of the state of its
+    // future, or an odd number given to it by its pool. 0: none yet.
+    std::uintptr_t identity_ = 0;
+};
+
+namespace detail {
+
+/// What pools and futures may do with a task.
+struct task_access {
+    static std::uintptr_t identity(const task& t) noexcept { return t.identity_; }
+    static void set_identity(task& t, std::uintptr_t identity) noexcept { t.identity_ = identity; }
+    /// Destroys the callable and lets its exceptions through.
+    static void release(task& t) { t.release(); }
+};
+
+}  // namespace detail
+
+static_assert(std::is_nothrow_move_constructible_v<task> && std::is_nothrow_move_assignable_v<task>);
+
+}  // namespace cadre

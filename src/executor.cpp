@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cadre/executor.hpp>
+
+#include <cadre/errors.hpp>
+#include <cadre/thread.hpp>
+
+namespace cadre {
+
+void executor_service::close() {
+    bool was_interrupted = false;
+    shutdown();
+    for (bool over = false; !over;) {
+        try {
+            over = await_termination(std::chrono::nanoseconds::max());
+        } catch (const interrupted&) {
+            if (!was_interrupted) shutdown_now();
+            was_interrupted = true;
+        }
+    }
+    if (was_interrupted) thread_handle::current().interrupt();
+}
+
+namespace detail {
+
+void execute_on(executor_service& where, task what) { where.execute(std::move(what)); }
+
+void send(intrusive_ptr<future_core> core, executor& where) {
+    using stage = sent_handle::stage;
+    const auto progress = std::make_shared<std::atomic<stage>>(stage::sending);
+    try {
+        where.execute(task(sent_handle(core, progress)));
+        if (progress->exchange(stage::sent) == stage::dropped) core->abandon();
+    } catch (...) {
+        progress->store(stage::sent);
+        core->set_exception(std::current_exception());
+    }
+    core->announce_dispatched();
+}
+
+void batch::completed(std::size_t index) {
+    deferred_wake wake;
+    std::lock_guard lock(mutex_);
+    done_.push_back(index);
+    changed_.notify_all(wake);
+}
+
+std::optional<std::size_t> batch::next_completed(steady_time deadline) {
+    std::unique_lock lock(mutex_);
+    const auto has_one = [this] { return !done_.empty(); };
+    if (deadline == steady_time::min()) {  // a look, no wait
+        if (!has_one()) return std::nullopt;
+    } else if (!changed_.wait_until(lock, deadline, has_one)) {
+        return std::nullopt;
+    }
+    const std::size_t index = done_.front();
+    done_.pop_front();
+    return index;
+}
+
+void batch::enter() noexcept {
+    std::lock_guard lock(mutex_);
+    ++callables_;
+}
+
+void batch::leave() noexcept {
+    deferred_wake wake;
+    std::lock_guard lock(mutex_);
+    --callables_;
+    changed_.notify_all(wake);
+}
+
+void batch::await_all_gone() noexcept {
+    std::unique_lock lock(mutex_);
+    bool was_interrupted = false;
+    while (callables_ > 0) {
+        try {
+            changed_.wait(lock, [this] { return callables_ == 0; });
+        } catch (const interrupted&) {
+            was_interrupted = true;
+        }
+    }
+    if (was_interrupted) thread_control::current().interrupt();
+}
+
+}  // namespace detail
+}  // namespace cadre

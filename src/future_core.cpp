@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The life of a task with a result is one word, word_:
+//
+//   pending ──start──> running ──begin_completion──> completing ──finish──> success | failed
+//      │                  │  └──cancel(true)──> interrupting ──> cancelled
+//      └──cancel──────────┴──cancel(false)────────────────────> cancelled
+//
+// (completing may also be entered from pending, by set and set_exception; a run that resets goes
+// from running back to pending.) Each arrow is one compare-exchange, so each has one winner:
+//   - who wins the way out of `pending` owns the callable: the runner, or whoever must destroy it;
+//   - who wins `completing` owns the result until the final phase is stored.
+// Everything from success upwards is done: the value or error_ was written before and is read
+// without a lock after the phase was seen.
+//
+// Interrupting. The runner publishes itself in runner_ after it has won `running`, then looks at
+// the phase again; the canceller wins `interrupting`, then looks at runner_. So one of them sees
+// the other: either the runner does not start the body, or the canceller interrupts it. The
+// runner does not leave run() while the phase is `interrupting`: an interrupt meant for this task
+// cannot arrive in the next one. What the canceller does meanwhile is one flag and one wake-up.
+//
+// Waiters. Who wants to be told sets the bit `watched`, under mutex_ and only while it is not
+// done; whoever stores a final phase does so by an exchange and, if the bit was set, takes mutex_
+// to wake and collect. A completion that nobody watches takes no lock.
+//
+// Waiting from inside a task. A worker first runs the wanted task in place if that is unstarted
+// in its own pool. If it has to block without a time limit, it enters the wait graph: thread ->
+// task it waits for -> thread that runs it -> ... A path that leads back to itself is a cycle; the
+// one lock of the graph makes the last one to enter see it. Controls of threads are reached
+// through runner_ under that lock only, and a control is deleted only after taking it once.
+//
+// Completions run where the task completes. Each may complete further futures, so a chain would
+// recurse; past a depth they are put off and run by the outermost one, or before a wait.
+
+#include <cadre/detail/future_core.hpp>
+
+#include <cadre/errors.hpp>
+
+#include "report.hpp"
+#include "wait_graph.hpp"
+
+namespace cadre::detail {
+
+namespace {
+
+std::mutex& graph_mutex() {
+    static auto* mutex = new std::mutex;  // threads may end after the statics are gone
+    return *mutex;
+}
+
+std::string quoted(const future_core& task) {
+    return task.name().empty() ? "an unnamed task" : "'" + task.name() + "'";
+}
+
+/// Completions put off on this thread.
+struct deferred_completions {
+    static constexpr int inline_depth = 16;
+    completion* first = nullptr;
+    completion** last = &first;
+    int depth = 0;
+
+    void put_off(completion* list) noexcept {
+        *last = list;
+        while (*last) last = &(*last)->next;
+    }
+    completion* take() noexcept {
+        completion* taken = first;
+        if (taken) first = taken->next;
+        if (!first) last = &first;
+        return taken;
+    }
+};
+thread_local deferred_completions deferred;
+
+void run_one(completion* c) noexcept {
+    c->next = nullptr;
+    try {
+        c->run();
+    } catch (...) {
+        report_uncaught("a continuation", std::current_exception());
+    }
+}
+
+void run_completions(completion* list) noexcept {
+    if (!list) return;
+    if (deferred.depth >= deferred_completions::inline_depth) {
+        deferred.put_off(list);
+        return;
+    }
+    ++deferred.depth;
+    while (list) run_one(std::exchange(list, list->next));
+    if (--deferred.depth == 0) run_deferred_completions();
+}
+
+}  // namespace
+
+void run_deferred_completions() {
+    // At depth 1 again, so that each may recurse to the limit but no further.
+    const int before = std::exchange(deferred.depth, 1);
+    while (completion* next = deferred.take()) run_one(next);
+    deferred.depth = before;
+}
+
+void wait_for_graph_readers() noexcept { std::lock_guard lock(graph_mutex()); }
+
+future_state future_core::state() const noexcept {
+    switch (phase()) {
+        case pending: return future_state::pending;
+        case running:
+        case completing: return future_state::running;
+        case success: return future_state::success;
+        case failed: return future_state::failed;
+        default: return future_state::cancelled;
+    }
+}
+
+/// From one phase to another, keeping the other bits.
+bool future_core::move(std::uint32_t from, std::uint32_t to) noexcept {
+    std::uint32_t seen = word_.load();
+    while ((seen & phase_mask) == from)
+        if (word_.compare_exchange_weak(seen, (seen & ~phase_mask) | to)) return true;
+    return false;
+}
+
+bool future_core::start(thread_control& self) {
+    if (!move(pending, running)) return false;
+    runner_.store(&self);
+    if (phase() == running) return true;
+    settle();  // cancelled in between
+    drop_callable();
+    return false;
+}
+
+/// The body is over: after this, nobody interrupts the thread for this task's sake.
+void future_core::settle() noexcept {
+    runner_.store(nullptr);
+    while (phase() == interrupting) std::this_thread::yield();
+}
+
+void future_core::drop_callable() noexcept {
+    try {
+        destroy_callable();
+    } catch (...) {
+        report_uncaught("the destructor of a task", std::current_exception());
+    }
+}
+
+/// While it lives, the calling thread runs this task.
+class [[nodiscard]] future_core::body_scope {
+public:
+    body_scope(thread_control& self, future_core& task)
+        : stop_(self, task.stop_), self_(self), task_(task), outer_(self.running) {
+        self_.running = &task_;
+    }
+    ~body_scope() {
+        self_.running = outer_;
+        task_.settle();
+        task_.stop_.reset(self_);
+    }
+    body_scope(const body_scope&) = delete;
+    body_scope& operator=(const body_scope&) = delete;
+
+private:
+    const running_scope stop_;
+    thread_control& self_;
+    future_core& task_;
+    const future_core* const outer_;
+};
+
+void future_core::run() {
+    auto& self = thread_control::current();
+    const intrusive_ptr<future_core> alive(this);
+    if (!start(self)) return;
+    const body_scope scope(self, *this);
+    compute();
+}
+
+bool future_core::run_and_reset() {
+    auto& self = thread_control::current();
+    const intrusive_ptr<future_core> alive(this);
+    if (!start(self)) return false;
+    std::exception_ptr thrown;
+    {
+        const body_scope scope(self, *this);
+        try {
+            compute_and_discard();
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+    }
+    if (!thrown && move(running, pending)) return true;
+    drop_callable();
+    if (thrown) set_exception(std::move(thrown));
+    return false;
+}
+
+bool future_core::begin_completion() noexcept {
+    if (move(running, completing)) {
+        runner_.store(nullptr);  // nobody interrupts it any more
+        was_pending_ = false;
+        return true;
+    }
+    if (move(pending, completing)) {
+        was_pending_ = true;
+        return true;
+    }
+    return false;
+}
+
+void future_core::finish(bool with_value) {
+    if (was_pending_) drop_callable();
+    conclude(with_value ? success : failed);
+}
+
+bool future_core::set_exception(std::exception_ptr error) {
+    if (!error) throw std::invalid_argument("set_exception: the exception is null");
+    const intrusive_ptr<future_core> alive(this);
+    if (!begin_completion()) return false;
+    store_error(std::move(error));
+    finish(false);
+    return true;
+}
+
+bool future_core::cancel(bool may_interrupt) {
+    const intrusive_ptr<future_core> alive(this);
+    auto upstream = source();
+    if (!cancel_this(may_interrupt)) return false;
+    while (upstream) {
+        auto further = upstream->source();
+        upstream->cancel_this(may_interrupt);
+        upstream = std::move(further);
+    }
+    return true;
+}
+
+bool future_core::cancel_this(bool may_interrupt) {
+    if (move(pending, cancelled)) {
+        const intrusive_ptr<future_core> alive(this);
+        intrusive_ptr<cancel_listener> listener;
+        {
+            std::lock_guard lock(mutex_);
+            listener = listener_;
+        }
+        drop_callable();
+        if (listener) listener->cancelled(*this);
+        tell(cancelled, word_.load() & watched);
+        return true;
+    }
+    if (!may_interrupt) {
+        if (!move(running, cancelled)) return false;
+        tell(cancelled, word_.load() & watched);
+        return true;
+    }
+    if (!move(running, interrupting)) return false;
+    // The runner stays in run() until the phase moves on, so its control is alive.
+    was_interrupted_.store(true);
+    if (thread_control* runner = runner_.load()) runner->interrupt();
+    const intrusive_ptr<future_core> alive(this);
+    move(interrupting, cancelled);
+    stop_.request_stop();  // users' callbacks: after the handshake, for they may take their time
+    tell(cancelled, word_.load() & watched);
+    return true;
+}
+
+void future_core::abandon() noexcept {
+    try {
+        if (phase() == pending) cancel_this(false);
+    } catch (...) {
+        report_uncaught("on_done", std::current_exception());
+    }
+}
+
+/// Stores the final phase and tells those who wait.
+void future_core::conclude(std::uint32_t final_phase) {
+    const std::uint32_t before = word_.exchange(final_phase);
+    tell(final_phase, before & watched);
+}
+
+void future_core::tell(std::uint32_t final_phase, bool somebody_watches) {
+    completion* completions = nullptr;
+    intrusive_ptr<future_core> source;
+    if (somebody_watches) {
+        deferred_wake wake;
+        std::lock_guard lock(mutex_);
+        changed_.notify_all(wake);
+        completions = std::exchange(first_completion_, nullptr);
+        last_completion_ = &first_completion_;
+        source = std::move(source_);
+    }
+    std::exception_ptr thrown;
+    try {
+        on_done(final_phase == success  ? future_state::success
+                : final_phase == failed ? future_state::failed
+                                        : future_state::cancelled);
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    run_completions(completions);
+    if (thrown) std::rethrow_exception(std::move(thrown));
+}
+
+/// Asks to be told; false if it is done. Under mutex_.
+bool future_core::watch() const noexcept {
+    std::uint32_t seen = word_.load();
+    while ((seen & phase_mask) < success) {
+        if (seen & watched) return true;
+        if (word_.compare_exchange_weak(seen, seen | watched)) return true;
+    }
+    return false;
+}
+
+bool future_core::attach(completion& then) {
+    std::lock_guard lock(mutex_);
+    if (!watch()) return false;
+    *last_completion_ = &then;
+    last_completion_ = &then.next;
+    return true;
+}
+
+bool future_core::wait_until(steady_time deadline) const {
+    if (is_done()) return true;
+    run_deferred_completions();
+    std::unique_lock lock(mutex_);
+    if (!watch()) return true;
+    return changed_.wait_until(lock, deadline, [this] { return is_done(); });
+}
+
+namespace {
+
+/// While it lives, the calling thread stands in the wait graph.
+class [[nodiscard]] wait_graph_scope {
+public:
+    /// Throws illegal_state if `wanted` cannot complete before the calling thread goes on.
+    wait_graph_scope(thread_control& self, const future_core& wanted,
+                     const std::atomic<thread_control*> future_core::*runner)
+        : self_(self) {
+        std::lock_guard lock(graph_mutex());
+        std::string path = self.running ? quoted(*self.running) : "a task";
+        for (const future_core* next = &wanted; next;) {
+            path += " waits for " + quoted(*next);
+            const thread_control* thread = (next->*runner).load();
+            if (!thread) break;
+            if (thread == &self)
+                throw illegal_state("tasks wait for each other: " + path +
+                                    ", which cannot go on before that");
+            path += ", which";
+            next = thread->waits_for;
+        }
+        self_.waits_for = &wanted;
+    }
+    ~wait_graph_scope() {
+        std::lock_guard lock(graph_mutex());
+        self_.waits_for = nullptr;
+    }
+    wait_graph_scope(const wait_graph_scope&) = delete;
+    wait_graph_scope& operator=(const wait_graph_scope&) = delete;
+
+private:
+    thread_control& self_;
+};
+
+}  // namespace
+
+bool future_core::help() const {
+    auto& self = thread_control::current();
+    if (is_done() || !self.helper) return false;
+    return self.helper->run_in_place(*first_unfinished());
+}
+
+void future_core::wait() const {
+    if (is_done()) return;
+    auto& self = thread_control::current();
+    if (!self.running_stop) {  // not inside a task: nothing to help, no cycle to close
+        wait_until(forever);
+        return;
+    }
+    for (;;) {
+        self.throw_if_interrupted();
+        run_deferred_completions();
+        std::uint32_t seen = 0;
+        {
+            std::lock_guard lock(mutex_);
+            seen = dispatches_;
+        }
+        while (help()) {
+        }
+        if (is_done()) return;
+        const wait_graph_scope scope(self, *this, &future_core::runner_);
+        std::unique_lock lock(mutex_);
+        if (!watch()) return;
+        changed_.wait(lock, [&] { return is_done() || dispatches_ != seen; });
+    }
+}
+
+std::exception_ptr future_core::error() const noexcept {
+    return phase() == failed ? error_ : nullptr;
+}
+
+void future_core::throw_if_no_value() const {
+    if (is_cancelled()) throw cancellation();
+    if (phase() == failed) std::rethrow_exception(error_);
+}
+
+void future_core::set_cancel_listener(intrusive_ptr<cancel_listener> listener) {
+    std::lock_guard lock(mutex_);
+    listener_ = std::move(listener);
+}
+
+void future_core::follow(intrusive_ptr<future_core> source) {
+    std::lock_guard lock(mutex_);
+    if (watch()) source_ = std::move(source);  // watched, so that completing lets go of it
+}
+
+void future_core::announce_dispatched() {
+    deferred_wake wake;
+    std::lock_guard lock(mutex_);
+    ++dispatches_;
+    source_ = nullptr;
+    changed_.notify_all(wake);
+}
+
+intrusive_ptr<future_core> future_core::source() const {
+    std::lock_guard lock(mutex_);
+    return source_;
+}
+
+/// The end of the chain of sources: what has to be run first.
+intrusive_ptr<future_core> future_core::first_unfinished() const {
+    intrusive_ptr<future_core> first(const_cast<future_core*>(this));
+    while (auto source = first->source()) {
+        if (source->is_done()) break;
+        first = std::move(source);
+    }
+    return first;
+}
+
+}  // namespace cadre::detail

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+#include <string_view>
+
+namespace cadre::detail {
+
+/// Writes one line on stderr: what was thrown, where, on which thread. For exceptions that have
+/// nowhere else to go. Never throws.
+void report_uncaught(std::string_view where, const std::exception_ptr& error) noexcept;
+
+}  // namespace cadre::detail

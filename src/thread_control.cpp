@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parker. permit_ is a futex word with three values:
+//   none    nobody sleeps, no wake-up is remembered
+//   granted a wake-up came while nobody slept; the next park returns at once and uses it up
+//   asleep  the thread sleeps, or is about to
+// Only the thread itself goes from none to asleep, and only by a compare-exchange that fails if
+// a permit came in between; unpark() exchanges in `granted` and calls the kernel only if it found
+// `asleep`. The kernel compares the word again before it sleeps. So a permit is never lost, and
+// one that nobody needs costs no system call.
+//
+// Every wait of the library ends here, one thread to a futex word. That is why it depends neither
+// on pthread_cond_signal, which in glibc before 2.41 may wake nobody when several threads wait
+// (bug 25847), nor on std::counting_semaphore, whose release loses wake-ups in libstdc++ 12.
+//
+// The interrupt flag is set before the unpark(), and every wait looks at the flag after each
+// return of park_until() and before the first, so an interrupt cannot slip between look and sleep.
+
+#include <cadre/detail/thread_control.hpp>
+
+#include <cadre/errors.hpp>
+
+#include "futex.hpp"
+#include "wait_graph.hpp"
+
+namespace cadre::detail {
+
+namespace {
+
+constexpr std::uint32_t none = 0;
+constexpr std::uint32_t granted = 1;
+constexpr std::uint32_t asleep = 2;
+
+thread_local thread_control* current_control = nullptr;
+
+/// Lets go of the control of a thread that ends.
+struct release_at_exit {
+    ~release_at_exit() {
+        if (!armed) return;
+        thread_control* control = std::exchange(current_control, nullptr);
+        control->end();
+        control->release();
+    }
+    bool armed = false;
+};
+thread_local release_at_exit exit_guard;
+
+}  // namespace
+
+thread_control& thread_control::current() {
+    if (!current_control) {
+        auto control = intrusive_ptr<thread_control>::adopt(new thread_control(std::string()));
+        control->adopt();
+    }
+    return *current_control;
+}
+
+void thread_control::adopt() noexcept {
+    add_ref();
+    id_.store(std::this_thread::get_id());
+    current_control = this;
+    exit_guard.armed = true;
+}
+
+void thread_control::release() noexcept {
+    // acq_rel: what each holder did happens before the deletion by the last one.
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    wait_for_graph_readers();
+    delete this;
+}
+
+void thread_control::park_until(steady_time deadline) noexcept {
+    std::uint32_t seen = none;
+    if (permit_.compare_exchange_strong(seen, asleep)) futex_wait(permit_, asleep, deadline);
+    permit_.exchange(none);
+}
+
+void thread_control::unpark() noexcept {
+    if (permit_.exchange(granted) == asleep) futex_wake_one(permit_);
+}
+
+void thread_control::raise(std::uint32_t bit) noexcept {
+    if (ended_.load()) return;
+    flags_.fetch_or(bit);
+    unpark();
+}
+
+bool thread_control::take(std::uint32_t bit) noexcept {
+    if (!(flags_.load() & bit)) return false;
+    return flags_.fetch_and(~bit) & bit;
+}
+
+void thread_control::throw_if_interrupted() {
+    if (!wait_must_end()) return;
+    only_nudged_ = !(flags_.fetch_and(~visible_) & interrupted_bit);
+    throw interrupted();
+}
+
+std::string thread_control::name() const {
+    std::lock_guard lock(mutex_);
+    return name_;
+}
+
+void thread_control::rename(std::string name) {
+    std::lock_guard lock(mutex_);
+    name_.swap(name);
+}
+
+void thread_control::end() noexcept {
+    ended_.store(true);
+    flags_.store(0);
+}
+
+void thread_control::request_stop_all() {
+    std::vector<std::stop_source> sources;
+    {
+        std::lock_guard lock(mutex_);
+        stop_requested_ = true;
+        sources = stop_sources_;
+    }
+    for (auto& source : sources) source.request_stop();
+}
+
+std::stop_token stop_slot::token(thread_control& runner) {
+    std::stop_source made(std::nostopstate);
+    bool stopped = false;
+    {
+        std::lock_guard lock(mutex_);
+        if (source_.stop_possible()) return source_.get_token();
+        made = source_ = std::stop_source();
+        used_.store(true, std::memory_order_relaxed);
+        stopped = requested_;
+    }
+    {
+        std::lock_guard lock(runner.mutex_);
+        runner.stop_sources_.push_back(made);
+        stopped = stopped || runner.stop_requested_;
+    }
+    if (stopped) made.request_stop();
+    return made.get_token();
+}
+
+void stop_slot::request_stop() {
+    std::stop_source source(std::nostopstate);
+    {
+        std::lock_guard lock(mutex_);
+        requested_ = true;
+        used_.store(true, std::memory_order_relaxed);
+        source = source_;
+    }
+    source.request_stop();
+}
+
+void stop_slot::forget(thread_control& runner) noexcept {
+    std::stop_source source(std::nostopstate);
+    {
+        std::lock_guard lock(mutex_);
+        source.swap(source_);
+        requested_ = false;
+        used_.store(false, std::memory_order_relaxed);
+    }
+    std::lock_guard lock(runner.mutex_);
+    std::erase(runner.stop_sources_, source);
+}
+
+}  // namespace cadre::detail
