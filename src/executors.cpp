@@ -36,10 +36,8 @@ private:
 std::unique_ptr<thread_pool_executor> fixed_thread_pool(int threads, thread_factory factory) {
     if (threads <= 0)
         throw std::invalid_argument("threads (" + std::to_string(threads) + ") is not positive");
-    return std::make_unique<thread_pool_executor>(
-        thread_pool_options{.core_pool_size = threads,
-                            .keep_alive = {},
-                            .thread_factory = std::move(factory)});
+    return std::make_unique<thread_pool_executor>(thread_pool_options{
+        .core_pool_size = threads, .keep_alive = {}, .thread_factory = std::move(factory)});
 }
 
 std::unique_ptr<executor_service> single_thread_executor(thread_factory factory) {

@@ -105,12 +105,17 @@ void wait_for_graph_readers() noexcept { std::lock_guard lock(graph_mutex()); }
 
 future_state future_core::state() const noexcept {
     switch (phase()) {
-        case pending: return future_state::pending;
+        case pending:
+            return future_state::pending;
         case running:
-        case completing: return future_state::running;
-        case success: return future_state::success;
-        case failed: return future_state::failed;
-        default: return future_state::cancelled;
+        case completing:
+            return future_state::running;
+        case success:
+            return future_state::success;
+        case failed:
+            return future_state::failed;
+        default:
+            return future_state::cancelled;
     }
 }
 
@@ -382,8 +387,7 @@ void future_core::wait() const {
             std::lock_guard lock(mutex_);
             seen = dispatches_;
         }
-        while (help()) {
-        }
+        while (help()) {}
         if (is_done()) return;
         const wait_graph_scope scope(self, *this, &future_core::runner_);
         std::unique_lock lock(mutex_);

@@ -49,8 +49,7 @@ int quota_v1(const fs::path& group) {
 /// Applies the quota of a group and of all above it, up to where the hierarchy is mounted.
 void limit_by(int& processors, const fs::path& mount, const std::string& group,
               int (*quota_of)(const fs::path&)) {
-    for (fs::path relative = fs::path(group).relative_path();;
-         relative = relative.parent_path()) {
+    for (fs::path relative = fs::path(group).relative_path();; relative = relative.parent_path()) {
         if (const int quota = quota_of(mount / relative); quota > 0)
             processors = std::min(processors, quota);
         if (relative.empty()) return;

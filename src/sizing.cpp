@@ -57,8 +57,7 @@ int for_mix(int processors, double utilisation, std::chrono::nanoseconds wait,
     if (compute.count() <= 0)
         throw std::invalid_argument("compute (" + std::to_string(compute.count()) +
                                     " ns) is not positive");
-    const double ratio =
-        static_cast<double>(wait.count()) / static_cast<double>(compute.count());
+    const double ratio = static_cast<double>(wait.count()) / static_cast<double>(compute.count());
     constexpr double rounding = 1e-9;  // 8 * 0.9 * 5 is 36, not a little more
     return limited(std::ceil(processors * utilisation * (1 + ratio) - rounding));
 }

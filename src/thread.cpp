@@ -99,8 +99,7 @@ void check(const thread_attributes& wanted) {
 
 /// What of the attributes can be done only by the thread itself; all of it best effort.
 void apply_to_this_thread(const thread_attributes& wanted) {
-    if (!wanted.name.empty())
-        pthread_setname_np(pthread_self(), wanted.name.substr(0, 15).c_str());
+    if (!wanted.name.empty()) pthread_setname_np(pthread_self(), wanted.name.substr(0, 15).c_str());
     if (wanted.nice != 0)
         setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), wanted.nice);
     if (!wanted.cpus.empty()) {
@@ -257,8 +256,8 @@ thread default_factory::operator()(std::function<void()> body) const {
 
 thread default_factory::make(const std::string& pool_name, std::function<void()> body) const {
     const int thread_number = made_->fetch_add(1) + 1;
-    return make_thread_or_refuse(
-        {.name = pool_name + "-thread-" + std::to_string(thread_number)}, std::move(body));
+    return make_thread_or_refuse({.name = pool_name + "-thread-" + std::to_string(thread_number)},
+                                 std::move(body));
 }
 
 thread prefix_factory::operator()(std::function<void()> body) const {

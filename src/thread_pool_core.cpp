@@ -132,8 +132,8 @@ task thread_pool_core::prepare(task t) {
 }
 
 task thread_pool_core::decorated(task t) {
-    decorated_task made{{}, intrusive_ptr<future_core>(result_of(t)), std::string(t.name()),
-                        t.priority()};
+    decorated_task made{
+        {}, intrusive_ptr<future_core>(result_of(t)), std::string(t.name()), t.priority()};
     made.inner = hooks_.decorate_task(std::move(t));
     if (!made.inner) throw std::invalid_argument("decorate_task returned an empty task");
     return task(std::move(made));

@@ -123,7 +123,7 @@ private:
     int largest_size_ = 0;
     std::int64_t completed_ = 0;  // by workers that have left
     std::vector<thread_control*> waiting_submitters_;
-    std::shared_ptr<const thread_factory> factory_;             // never null
+    std::shared_ptr<const thread_factory> factory_;              // never null
     std::shared_ptr<const rejected_execution_handler> handler_;  // never null
 };
 

@@ -16,8 +16,8 @@ namespace {
 
 /// Here a maximum of zero and a missing queue are mistakes, not defaults.
 thread_pool_options options_of(int core, int maximum, std::chrono::nanoseconds keep_alive,
-                               std::unique_ptr<blocking_queue<task>> queue,
-                               thread_factory factory, rejected_execution_handler handler) {
+                               std::unique_ptr<blocking_queue<task>> queue, thread_factory factory,
+                               rejected_execution_handler handler) {
     if (maximum <= 0)
         throw std::invalid_argument("maximum_pool_size (" + std::to_string(maximum) +
                                     ") is not positive");
@@ -149,8 +149,8 @@ std::string thread_pool_executor::to_string() const {
             : s.state == run_state::terminated ? "Terminated"
                                                : "Shutting down")
         << ", pool size = " << s.pool_size << ", active threads = " << s.active_count
-        << ", queued tasks = " << s.queue_size
-        << ", completed tasks = " << s.completed_task_count << ']';
+        << ", queued tasks = " << s.queue_size << ", completed tasks = " << s.completed_task_count
+        << ']';
     return out.str();
 }
 

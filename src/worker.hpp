@@ -37,9 +37,9 @@ public:
     }
     std::uint64_t tally() const noexcept { return tally_.load(std::memory_order_relaxed); }
 
-    task first;      // what it starts with; its own once it is started
-    stop_slot stop;  // of the tasks without a future that it runs
-    thread handle;   // guarded by the pool's mutex
+    task first;             // what it starts with; its own once it is started
+    stop_slot stop;         // of the tasks without a future that it runs
+    thread handle;          // guarded by the pool's mutex
     std::size_t index = 0;  // among the pool's workers; guarded by the pool's mutex
     // Of its thread: set when that has begun to take tasks. Only from then on it is interrupted,
     // so that no interrupt reaches what the thread factory wraps round it.

@@ -19,7 +19,8 @@ public:
     template <class F>
         requires(!std::is_same_v<std::remove_cvref_t<F>, function_ref> &&
                  std::is_invocable_r_v<R, F&, Args...>)
-    function_ref(F&& f) noexcept {
+    function_ref(F&& f)
+    noexcept {
         using callable = std::remove_reference_t<F>;
         if constexpr (std::is_function_v<callable>) {
             object_.function = reinterpret_cast<void (*)()>(std::addressof(f));

@@ -217,8 +217,7 @@ public:
     /// Throws std::invalid_argument if f is empty.
     template <class F>
         requires(!std::is_same_v<std::remove_cvref_t<F>, future_task>)
-    explicit future_task(F&& f)
-        : core_(make_core(std::forward<F>(f), detail::no_on_done{})) {}
+    explicit future_task(F&& f) : core_(make_core(std::forward<F>(f), detail::no_on_done{})) {}
     /// on_done(state) runs once, when the task completes in whatever way, where it completes,
     /// after the result is visible. What it throws leaves the call that completed the task.
     template <class F, class OnDone>
@@ -237,7 +236,8 @@ public:
 
     /// Throws illegal_state when called again.
     future<T> get_future() {
-        if (std::exchange(retrieved_, true)) throw illegal_state("the future was given out already");
+        if (std::exchange(retrieved_, true))
+            throw illegal_state("the future was given out already");
         return future<T>(core_);
     }
 
@@ -249,16 +249,10 @@ public:
     bool cancel(bool may_interrupt = false) { return core_->cancel(may_interrupt); }
     /// Completes the task with this value instead of running it; false if it is complete.
     template <class U>
-    bool set(U&& value)
-        requires(!std::is_void_v<T>)
-    {
+    bool set(U&& value) requires(!std::is_void_v<T>) {
         return core_->set_value(std::forward<U>(value));
     }
-    bool set()
-        requires std::is_void_v<T>
-    {
-        return core_->set_value();
-    }
+    bool set() requires std::is_void_v<T> { return core_->set_value(); }
     bool set_exception(std::exception_ptr error) { return core_->set_exception(std::move(error)); }
 
     bool is_done() const { return core_->is_done(); }

@@ -136,9 +136,9 @@ private:
     };
 
     template <class F>
-    static constexpr bool fits = sizeof(F) <= inline_size &&
-                                 alignof(F) <= alignof(std::max_align_t) &&
-                                 std::is_nothrow_move_constructible_v<F>;
+    static constexpr bool fits =
+        sizeof(F) <= inline_size &&
+        alignof(F) <= alignof(std::max_align_t) && std::is_nothrow_move_constructible_v<F>;
 
     template <class F, bool inside>
     static F& callable(void* storage) noexcept {
@@ -215,8 +215,7 @@ private:
     void reset() noexcept {
         try {
             release();
-        } catch (...) {
-        }
+        } catch (...) {}
     }
     void release() {
         identity_ = 0;
@@ -243,6 +242,7 @@ struct task_access {
 
 }  // namespace detail
 
-static_assert(std::is_nothrow_move_constructible_v<task> && std::is_nothrow_move_assignable_v<task>);
+static_assert(std::is_nothrow_move_constructible_v<task> &&
+              std::is_nothrow_move_assignable_v<task>);
 
 }  // namespace cadre

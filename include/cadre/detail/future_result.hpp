@@ -18,8 +18,8 @@ namespace cadre::detail {
 
 /// What a future holds of what a function returns: no rvalue references, no const values.
 template <class R>
-using result_of_t =
-    std::conditional_t<std::is_lvalue_reference_v<R>, R, std::remove_cv_t<std::remove_reference_t<R>>>;
+using result_of_t = std::conditional_t<std::is_lvalue_reference_v<R>, R,
+                                       std::remove_cv_t<std::remove_reference_t<R>>>;
 
 /// What F returns when called with Args, or with a std::stop_token before them.
 template <class F, class... Args>

@@ -25,10 +25,11 @@ public:
         return p;
     }
     intrusive_ptr(const intrusive_ptr& other) noexcept : intrusive_ptr(other.object_) {}
-    intrusive_ptr(intrusive_ptr&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+    intrusive_ptr(intrusive_ptr&& other) noexcept
+        : object_(std::exchange(other.object_, nullptr)) {}
     template <class U>
-        requires std::is_convertible_v<U*, T*>
-    intrusive_ptr(intrusive_ptr<U> other) noexcept : object_(other.detach()) {}
+        requires std::is_convertible_v<U*, T*> intrusive_ptr(intrusive_ptr<U> other)
+    noexcept : object_(other.detach()) {}
     intrusive_ptr& operator=(intrusive_ptr other) noexcept {
         std::swap(object_, other.object_);
         return *this;

@@ -40,7 +40,8 @@ auto make_runnable(F&& f, Args&&... args) {
             priority = f.task_priority();
         }
         return intrusive_ptr<core>::adopt(new core(std::in_place, std::move(name), priority,
-                                                   std::forward<F>(f), std::forward<Args>(args)...));
+                                                   std::forward<F>(f),
+                                                   std::forward<Args>(args)...));
     }
 }
 
@@ -165,8 +166,7 @@ auto invoke_all(Service& where, Range&& callables, steady_time deadline) {
 }
 
 template <class Service, class Range>
-auto invoke_any(Service& where, Range&& callables, steady_time deadline)
-    -> batch_result_t<Range> {
+auto invoke_any(Service& where, Range&& callables, steady_time deadline) -> batch_result_t<Range> {
     auto shared = std::make_shared<batch>();
     auto cores = make_batch(shared, std::forward<Range>(callables));
     if (cores.empty()) throw std::invalid_argument("invoke_any needs at least one callable");

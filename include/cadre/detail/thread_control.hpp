@@ -106,8 +106,8 @@ public:
     void end() noexcept;
 
     // What the thread runs; only the thread itself reads or writes these.
-    stop_slot* running_stop = nullptr;   // of the innermost task
-    wait_helper* helper = nullptr;       // set while the thread works for a pool
+    stop_slot* running_stop = nullptr;     // of the innermost task
+    wait_helper* helper = nullptr;         // set while the thread works for a pool
     const future_core* running = nullptr;  // the innermost task with a result
 
     // What the thread waits for, without a time limit, from inside a task; see future_core.cpp.
