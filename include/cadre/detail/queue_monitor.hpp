@@ -99,7 +99,7 @@ protected:
         deferred_wake wake;
         std::lock_guard lock(mutex_);
         if (full()) return false;
-        insert(std::move(x), push, wake);
+        insert_now(std::move(x), push, wake);
         return true;
     }
     /// The interrupt flag counts even if there is room.
@@ -116,7 +116,7 @@ protected:
                 if (self.done) return true;
             } while (full());
         }
-        insert(std::move(x), push, wake);
+        insert_now(std::move(x), push, wake);
         return true;
     }
     template <class Pop>
@@ -124,7 +124,7 @@ protected:
         deferred_wake wake;
         std::lock_guard lock(mutex_);
         if (store_.empty()) return std::nullopt;
-        return remove(pop, wake);
+        return remove_now(pop, wake);
     }
     /// The interrupt flag counts even if there is an element.
     template <class Pop>
@@ -140,7 +140,7 @@ protected:
                 if (self.element) return std::move(self.element);
             } while (store_.empty());
         }
-        return remove(pop, wake);
+        return remove_now(pop, wake);
     }
 
     /// A copy of what `get` returns of the store, nothing if that is empty.
@@ -188,7 +188,7 @@ private:
     std::size_t free_slots() const { return full() ? 0 : capacity_ - store_.size(); }
 
     template <class Push>
-    void insert(T&& x, Push push, deferred_wake& wake) {
+    void insert_now(T&& x, Push push, deferred_wake& wake) {
         if (fair_ && !takers_.empty()) return give(takers_, *takers_.front(), std::move(x), wake);
         try {
             push(store_, std::move(x));
@@ -199,7 +199,7 @@ private:
         wake_front(takers_, wake);
     }
     template <class Pop>
-    T remove(Pop pop, deferred_wake& wake) {
+    T remove_now(Pop pop, deferred_wake& wake) {
         try {
             T x = pop(store_);
             room_made(1, wake);

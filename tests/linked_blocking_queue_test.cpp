@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cadre/queue/linked_blocking_queue.hpp>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/allocations.hpp"
+#include "support/queue_kinds.hpp"
+#include "support/waiting_call.hpp"
+
+namespace cadre::testing {
+namespace {
+
+/// Threads that wait in put() of a full queue.
+class waiting_putters {
+public:
+    waiting_putters(blocking_queue<int>& queue, int count) {
+        for (int i = 0; i < count; ++i)
+            calls_.push_back(std::make_unique<waiting_call>([&queue] { queue.put(99); }));
+    }
+    int still_waiting() const {
+        int count = 0;
+        for (auto& call : calls_) count += call->is_over() ? 0 : 1;
+        return count;
+    }
+    bool come_down_to(int count) const {
+        return eventually([&] { return still_waiting() <= count; }) && still_waiting() == count;
+    }
+
+private:
+    std::vector<std::unique_ptr<waiting_call>> calls_;
+};
+
+// LBQ-001
+TEST(linked_blocking_queue, has_no_bound_unless_told) {
+    linked_blocking_queue<int> queue;
+    EXPECT_EQ(queue.capacity(), unbounded);
+    for (int i = 0; i < 1000; ++i) {
+        EXPECT_EQ(queue.remaining_capacity(), linked_blocking_queue<int>::npos);
+        EXPECT_TRUE(queue.offer(i));
+        queue.put(i);
+    }
+    EXPECT_EQ(queue.size(), 2000u);
+}
+
+// LBQ-002
+TEST(linked_blocking_queue, built_from_a_range_has_no_bound) {
+    linked_blocking_queue<item> queue(numbers(0, 500));
+    EXPECT_EQ(queue.remaining_capacity(), linked_blocking_queue<item>::npos);
+    EXPECT_EQ(drained(queue), numbers(0, 500));
+}
+
+// LBQ-003
+TEST(linked_blocking_queue, drains_a_part_of_many_chunks) {
+    for (const int n : {0, 1, 63, 64, 65, 500, 999, 1000, 1001}) {
+        linked_blocking_queue<item> queue(numbers(0, 1000));
+        const int moved = std::min(n, 1000);
+        EXPECT_EQ(drained(queue, static_cast<std::size_t>(n)), numbers(0, moved));
+        EXPECT_EQ(shown(queue), numbers(moved, 1000));
+        queue.put(1000);
+        EXPECT_EQ(drained(queue), numbers(moved, 1001));
+    }
+}
+
+// Cuts end in the middle of a chunk, at its end and at the start of the next.
+TEST(linked_blocking_queue, keeps_the_order_whatever_is_cut_out_of_its_chunks) {
+    for (int kept = 0; kept <= 200; ++kept) {
+        linked_blocking_queue<item> queue(numbers(0, 200));
+        for (int i = 0; i < kept % 70; ++i) queue.take();
+        queue.remove_if([&](const item& x) { return x.value >= kept; });
+        const auto expected = numbers(kept % 70, std::max(kept, kept % 70));
+        ASSERT_EQ(shown(queue), expected);
+        for (int i = 0; i < 70; ++i) queue.put(i);
+        for (const int i : expected) ASSERT_EQ(queue.take(), item(i));
+        ASSERT_EQ(drained(queue), numbers(0, 70));
+    }
+}
+
+TEST(linked_blocking_queue, growing_lets_as_many_waiting_putters_in_as_there_is_new_room) {
+    linked_blocking_queue<int> queue(1);
+    queue.put(0);
+    waiting_putters putters(queue, 8);
+    queue.set_capacity(4);
+    EXPECT_TRUE(putters.come_down_to(5));
+    EXPECT_EQ(queue.size(), 4u);
+    queue.set_capacity(100);
+    EXPECT_TRUE(putters.come_down_to(0));
+    EXPECT_EQ(queue.size(), 9u);
+    EXPECT_EQ(queue.capacity(), 100);
+}
+
+TEST(linked_blocking_queue, removing_the_bound_lets_everybody_in) {
+    linked_blocking_queue<int> queue(1);
+    queue.put(0);
+    waiting_putters putters(queue, 3);
+    queue.set_capacity(unbounded);
+    EXPECT_TRUE(putters.come_down_to(0));
+    EXPECT_EQ(queue.remaining_capacity(), linked_blocking_queue<int>::npos);
+}
+
+TEST(linked_blocking_queue, shrinking_drops_nothing_and_refuses_until_drained) {
+    linked_blocking_queue<item> queue(10);
+    for (int i = 0; i < 10; ++i) queue.put(i);
+    queue.set_capacity(3);
+    EXPECT_EQ(queue.size(), 10u);
+    EXPECT_EQ(queue.remaining_capacity(), 0u);
+    for (int i = 0; i < 8; ++i) {
+        EXPECT_FALSE(queue.offer(99));
+        EXPECT_EQ(queue.take(), item(i));
+    }
+    EXPECT_EQ(queue.remaining_capacity(), 1u);
+    EXPECT_TRUE(queue.offer(10));
+    EXPECT_FALSE(queue.offer(99));
+}
+
+TEST(linked_blocking_queue, waiting_putters_stay_out_of_a_shrunk_queue_until_it_is_below) {
+    linked_blocking_queue<int> queue(4);
+    for (int i = 0; i < 4; ++i) queue.put(i);
+    waiting_putters putters(queue, 2);
+    queue.set_capacity(2);
+    queue.take();
+    queue.take();
+    EXPECT_EQ(putters.still_waiting(), 2);
+    queue.take();
+    EXPECT_TRUE(putters.come_down_to(1));
+    EXPECT_EQ(queue.size(), 2u);
+}
+
+TEST(linked_blocking_queue, refuses_a_new_capacity_that_is_not_positive) {
+    linked_blocking_queue<int> queue(5);
+    for (const int capacity : {0, -1}) {
+        EXPECT_THROW(queue.set_capacity(capacity), std::invalid_argument);
+        EXPECT_EQ(queue.capacity(), 5);
+        EXPECT_EQ(queue.remaining_capacity(), 5u);
+    }
+}
+
+TEST(linked_blocking_queue, allocates_nothing_once_it_has_seen_its_usual_length) {
+    linked_blocking_queue<task> queue;
+    const auto swing = [&] {
+        for (int i = 0; i < 5000; ++i) queue.put([] {});
+        for (int i = 0; i < 5000; ++i) queue.take()();
+    };
+    swing();
+    const auto before = allocations_here();
+    for (int i = 0; i < 5; ++i) swing();
+    EXPECT_EQ(allocations_here(), before);
+}
+
+TEST(linked_blocking_queue, gives_the_memory_of_a_burst_back) {
+    linked_blocking_queue<task> queue;
+    const auto before = blocks_in_use();
+    for (int i = 0; i < 200'000; ++i) queue.put([] {});
+    EXPECT_GT(blocks_in_use(), before + 2000);
+    for (int i = 0; i < 200'000; ++i) queue.take();
+    EXPECT_LT(blocks_in_use(), before + 300);  // a megabyte of 4 KB each
+    queue.clear();
+    EXPECT_LE(blocks_in_use(), before + 1);
+    for (int i = 0; i < 200'000; ++i) queue.put([] {});
+    {
+        std::vector<task> out;
+        queue.drain_to(out);
+    }
+    EXPECT_LE(blocks_in_use(), before + 1);
+}
+
+// The putter that was woken for the room must not keep the wake-up to itself.
+TEST(linked_blocking_queue, a_putter_that_gets_no_memory_leaves_the_room_to_the_next) {
+    struct large {
+        char bytes[10'000] = {};  // one to a chunk
+    };
+    linked_blocking_queue<large> queue(1);
+    queue.put(large());
+    waiting_call fails([&] {
+        failing_allocation_scope scope(0);
+        queue.put(large());
+    });
+    waiting_call succeeds([&] { queue.put(large()); });
+    queue.set_capacity(2);
+    EXPECT_FALSE(fails.returned());
+    EXPECT_TRUE(succeeds.returned());
+    EXPECT_EQ(queue.size(), 2u);
+}
+
+TEST(linked_blocking_queue, holds_elements_larger_than_a_chunk_is_meant_to_be) {
+    struct large {
+        explicit large(int v) : value(v) {}
+        int value;
+        char bytes[10'000] = {};
+    };
+    linked_blocking_queue<large> queue;
+    for (int i = 0; i < 300; ++i) queue.put(large(i));
+    for (int i = 0; i < 300; ++i) EXPECT_EQ(queue.take().value, i);
+}
+
+}  // namespace
+}  // namespace cadre::testing
