@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 #include <memory>
-#include <mutex>
+#include <new>
 #include <random>
 #include <stdexcept>
 #include <vector>
@@ -152,12 +151,9 @@ TEST_P(array_blocking_queue_test, reserves_a_large_capacity_without_touching_it)
     EXPECT_EQ(queue.take(), 1);
 }
 
-TEST_P(array_blocking_queue_test, a_capacity_beyond_the_memory_is_refused) {
-    struct large {
-        char bytes[1 << 20];
-    };
-    using queue = array_blocking_queue<large>;
-    EXPECT_THROW(queue(std::numeric_limits<int>::max(), GetParam()), std::bad_alloc);
+TEST_P(array_blocking_queue_test, a_capacity_for_which_there_is_no_memory_is_refused) {
+    failing_allocation_scope no_memory(0);
+    EXPECT_THROW(array_blocking_queue<int>(10, GetParam()), std::bad_alloc);
 }
 
 TEST_P(array_blocking_queue_test, elements_need_only_be_movable) {

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Many threads on one queue: nothing is lost, doubled, out of order or asleep beside its element.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "support/eventually.hpp"
+#include "support/queue_kinds.hpp"
+#include "support/waiting_call.hpp"
+
+namespace cadre::testing {
+namespace {
+
+constexpr int loops = 600;
+
+/// Sums up what was put and what was taken.
+class ledger {
+public:
+    void put(int value) { put_ += value; }
+    void taken(int value) { taken_ += value; }
+    void expect_balanced() const { EXPECT_EQ(put_, taken_); }
+
+private:
+    std::atomic<std::int64_t> put_ = 0;
+    std::atomic<std::int64_t> taken_ = 0;
+};
+
+/// Busy for a random time of up to `most`, the same range on both sides of a race.
+void dawdle(std::mt19937& random, std::chrono::nanoseconds most) {
+    const auto until = std::chrono::steady_clock::now() + (random() % 1000) * most / 1000;
+    while (std::chrono::steady_clock::now() < until) {}
+}
+
+unsigned new_seed() {
+    const unsigned seed = std::random_device()();
+    std::cout << "seed " << seed << '\n';
+    return seed;
+}
+
+template <class Kind>
+class queue_loops : public ::testing::Test {
+protected:
+    queue_ptr queue_ = Kind::make(7);
+    blocking_queue<item>& queue = *queue_;
+    ledger accounts;
+
+    std::unique_ptr<waiting_call> producer(int count) {
+        return std::make_unique<waiting_call>([this, count] {
+            for (int i = 1; i <= count; ++i) {
+                queue.put(i);
+                accounts.put(i);
+            }
+        });
+    }
+    std::unique_ptr<waiting_call> consumer(int count) {
+        return std::make_unique<waiting_call>([this, count] {
+            for (int i = 0; i < count; ++i) accounts.taken(queue.take().value);
+        });
+    }
+    void expect_completion(std::vector<std::unique_ptr<waiting_call>>& threads) {
+        for (auto& thread : threads) EXPECT_TRUE(thread->returned());
+        accounts.expect_balanced();
+        EXPECT_TRUE(queue.empty());
+    }
+};
+TYPED_TEST_SUITE(queue_loops, loop_kinds, kind_names);
+
+// BQ-017
+TYPED_TEST(queue_loops, pairs_of_producers_and_consumers_pass_everything_on) {
+    for (int pairs = 1; pairs <= 5; ++pairs) {
+        std::vector<std::unique_ptr<waiting_call>> threads;
+        for (int i = 0; i < pairs; ++i) {
+            threads.push_back(this->producer(loops));
+            threads.push_back(this->consumer(loops));
+        }
+        this->expect_completion(threads);
+    }
+}
+
+// BQ-018
+TYPED_TEST(queue_loops, one_consumer_gets_everything_of_many_producers) {
+    for (int producers = 1; producers <= 5; ++producers) {
+        std::vector<std::unique_ptr<waiting_call>> threads;
+        for (int i = 0; i < producers; ++i) threads.push_back(this->producer(loops));
+        threads.push_back(this->consumer(producers * loops));
+        this->expect_completion(threads);
+    }
+}
+
+// BQ-019
+TYPED_TEST(queue_loops, no_consumer_sees_the_elements_of_one_producer_out_of_order) {
+    for (int consumers = 1; consumers <= 5; ++consumers) {
+        std::vector<std::unique_ptr<waiting_call>> threads;
+        std::atomic<bool> out_of_order = false;
+        for (int c = 0; c < consumers; ++c)
+            threads.push_back(std::make_unique<waiting_call>([&] {
+                for (int i = 0, last = 0; i < loops; ++i) {
+                    const int next = this->queue.take().value;
+                    if (next <= last) out_of_order = true;
+                    last = next;
+                    this->accounts.taken(next);
+                }
+            }));
+        threads.push_back(this->producer(consumers * loops));
+        this->expect_completion(threads);
+        EXPECT_FALSE(out_of_order);
+    }
+}
+
+TYPED_TEST(queue_loops, a_burst_wakes_as_many_takers_as_it_has_elements) {
+    for (int round = 0; round < 50; ++round) {
+        std::vector<std::unique_ptr<waiting_call>> threads;
+        for (int i = 0; i < 4; ++i) threads.push_back(this->consumer(1));
+        threads.push_back(this->producer(4));
+        this->expect_completion(threads);
+    }
+}
+
+TYPED_TEST(queue_loops, an_interrupted_taker_does_not_swallow_the_wake_up_of_another) {
+    std::mt19937 random(new_seed());
+    for (int round = 0; round < 100; ++round) {
+        auto first = this->consumer(1);
+        auto second = this->consumer(1);
+        std::thread interrupts([&, seed = random()] {
+            std::mt19937 own(seed);
+            dawdle(own, 30us);
+            first->interrupt();
+        });
+        dawdle(random, 30us);
+        this->queue.put(1);
+        this->accounts.put(1);
+        interrupts.join();
+        if (first->returned()) {  // then the other one still waits
+            this->queue.put(1);
+            this->accounts.put(1);
+        }
+        ASSERT_TRUE(second->returned());
+        this->accounts.expect_balanced();
+    }
+}
+
+TYPED_TEST(queue_loops, no_interrupt_is_lost_between_the_look_at_the_flag_and_the_sleep) {
+    std::mt19937 random(new_seed());
+    std::atomic<int> entered = 0;
+    std::atomic<int> left = 0;
+    constexpr int rounds = 1000;
+    cadre::thread taker([&] {
+        for (int i = 1; i <= rounds; ++i) {
+            entered = i;
+            try {
+                this->queue.take();
+            } catch (const interrupted&) {
+                left = i;
+            }
+        }
+    });
+    for (int i = 1; i <= rounds; ++i) {
+        while (entered != i) std::this_thread::yield();
+        dawdle(random, 50us);
+        taker.interrupt();
+        ASSERT_TRUE(eventually([&] { return left == i; }));
+    }
+    taker.join();
+}
+
+template <class Kind>
+class refusing_queue_loops : public ::testing::Test {};
+TYPED_TEST_SUITE(refusing_queue_loops, refusing_kinds, kind_names);
+
+// BQ-020
+TYPED_TEST(refusing_queue_loops, interrupting_all_pairs_but_one_leaves_that_one_running) {
+    const auto queue = TypeParam::make(3);
+    ledger accounts;
+    std::atomic<bool> finish = false;
+    std::atomic<int> produced = 0;
+    const auto produce = [&] {
+        for (int i = 1; !finish; ++i)
+            if (queue->offer_for(i, 1ms)) {
+                accounts.put(i);
+                ++produced;
+            }
+    };
+    const auto consume = [&] {
+        while (!finish)
+            if (auto x = queue->poll_for(1ms)) accounts.taken(x->value);
+    };
+    constexpr std::size_t pairs = 4;
+    std::vector<std::unique_ptr<waiting_call>> threads;
+    for (std::size_t i = 0; i < pairs; ++i) {
+        threads.push_back(std::make_unique<waiting_call>(produce));
+        threads.push_back(std::make_unique<waiting_call>(consume));
+    }
+    for (std::size_t i = 2; i < threads.size(); ++i) threads[i]->interrupt();
+    for (std::size_t i = 2; i < threads.size(); ++i) EXPECT_TRUE(threads[i]->was_interrupted());
+    const int before = produced;
+    EXPECT_TRUE(eventually([&] { return produced > before + 100; }));
+    finish = true;
+    EXPECT_TRUE(threads[0]->returned());
+    EXPECT_TRUE(threads[1]->returned());
+    while (auto x = queue->poll()) accounts.taken(x->value);
+    accounts.expect_balanced();
+}
+
+TYPED_TEST(refusing_queue_loops, an_offer_and_a_poll_agree_on_whether_they_met) {
+    const unsigned seed = new_seed();
+    const auto queue = TypeParam::make(1);
+    std::atomic<int> accepted = 0;
+    std::atomic<int> got = 0;
+    constexpr int rounds = 5000;
+    const auto random_timeout = [](std::mt19937& random) {
+        return std::chrono::nanoseconds(random() % 20'000);
+    };
+    std::thread offers([&] {
+        std::mt19937 random(seed);
+        for (int i = 0; i < rounds; ++i) accepted += queue->offer_for(i, random_timeout(random));
+    });
+    std::mt19937 random(seed);
+    for (int i = 0; i < rounds; ++i) got += queue->poll_for(random_timeout(random)).has_value();
+    offers.join();
+    while (queue->poll()) ++got;
+    EXPECT_EQ(accepted, got);
+}
+
+TYPED_TEST(refusing_queue_loops, putters_that_give_up_and_takers_that_give_up_lose_nothing) {
+    const auto queue = TypeParam::make(2);
+    ledger accounts;
+    const unsigned seed = new_seed();
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 3; ++t) {
+        threads.emplace_back([&, t] {
+            std::mt19937 random(seed + t);
+            for (int i = 1; i <= 1000; ++i)
+                if (queue->offer_for(i, (random() % 50) * 1us)) accounts.put(i);
+        });
+        threads.emplace_back([&, t] {
+            std::mt19937 random(seed - t);
+            for (int i = 1; i <= 1000; ++i)
+                if (auto x = queue->poll_for((random() % 50) * 1us)) accounts.taken(x->value);
+        });
+    }
+    for (auto& thread : threads) thread.join();
+    while (auto x = queue->poll()) accounts.taken(x->value);
+    accounts.expect_balanced();
+}
+
+template <class Kind>
+class storing_queue_loops : public ::testing::Test {};
+TYPED_TEST_SUITE(storing_queue_loops, storing_kinds, kind_names);
+
+// BQ-015
+TYPED_TEST(storing_queue_loops, a_traversal_sees_only_what_was_put_in) {
+    const auto queue = TypeParam::make(4);
+    std::atomic<bool> finish = false;
+    std::atomic<bool> failed = false;
+    std::vector<std::thread> threads;
+    for (const int own : {1, 2})
+        threads.emplace_back([&, own] {
+            while (!finish) {
+                queue->add(own);
+                if (!queue->remove(own)) failed = true;
+            }
+        });
+    const auto known = [](const item& x) { return x.value == 1 || x.value == 2; };
+    for (int i = 0; i < 2000; ++i) {
+        queue->for_each([&](const item& x) { failed = failed || !known(x); });
+        for (const item& x : queue->to_vector()) failed = failed || !known(x);
+        queue->remove_if([&](const item& x) { return !known(x); });
+        if (auto x = queue->peek()) failed = failed || !known(*x);
+    }
+    finish = true;
+    for (auto& thread : threads) thread.join();
+    EXPECT_FALSE(failed);
+    EXPECT_TRUE(queue->empty());
+}
+
+TYPED_TEST(storing_queue_loops, bulk_removal_and_taking_get_each_element_once) {
+    const auto queue = TypeParam::make(100);
+    ledger accounts;
+    std::atomic<bool> finish = false;
+    std::thread takes([&] {
+        while (!finish)
+            if (auto x = queue->poll_for(100us)) accounts.taken(x->value);
+    });
+    std::thread drains([&] {
+        std::vector<item> out;
+        for (int round = 0; !finish; ++round)
+            round % 2 ? queue->drain_to(out, 3)
+                      : queue->extract_if([](const item& x) { return x.value % 3 == 0; }, out, 5);
+        for (const item& x : out) accounts.taken(x.value);
+    });
+    for (int i = 1; i <= 3000; ++i) {
+        queue->put(i);
+        accounts.put(i);
+    }
+    finish = true;
+    takes.join();
+    drains.join();
+    for (const int i : drained(*queue)) accounts.taken(i);
+    accounts.expect_balanced();
+}
+
+TEST(queue_loops, a_capacity_that_changes_all_the_time_loses_and_stops_nobody) {
+    linked_blocking_queue<item> queue(1);
+    ledger accounts;
+    std::atomic<bool> finish = false;
+    std::thread changes([&] {
+        std::mt19937 random(new_seed());
+        while (!finish) queue.set_capacity(static_cast<int>(random() % 20) + 1);
+    });
+    std::vector<std::unique_ptr<waiting_call>> threads;
+    for (int t = 0; t < 3; ++t) {
+        threads.push_back(std::make_unique<waiting_call>([&] {
+            for (int i = 1; i <= 2000; ++i) {
+                queue.put(i);
+                accounts.put(i);
+            }
+        }));
+        threads.push_back(std::make_unique<waiting_call>([&] {
+            for (int i = 1; i <= 2000; ++i) accounts.taken(queue.take().value);
+        }));
+    }
+    for (auto& thread : threads) EXPECT_TRUE(thread->returned());
+    finish = true;
+    changes.join();
+    accounts.expect_balanced();
+}
+
+TEST(queue_loops, transfers_and_polls_that_give_up_agree) {
+    linked_transfer_queue<item> queue;
+    ledger accounts;
+    std::thread transfers([&] {
+        std::mt19937 random(new_seed());
+        for (int i = 1; i <= 3000; ++i)
+            if (queue.try_transfer_for(i, (random() % 20) * 1us)) accounts.put(i);
+    });
+    std::mt19937 random(1);
+    for (int i = 0; i < 3000; ++i)
+        if (auto x = queue.poll_for((random() % 20) * 1us)) accounts.taken(x->value);
+    transfers.join();
+    accounts.expect_balanced();
+    EXPECT_TRUE(queue.empty());
+}
+
+}  // namespace
+}  // namespace cadre::testing
