@@ -90,7 +90,7 @@ public:
         else
             return std::move(*value_);
     }
-    const std::remove_reference_t<T>& value() const {
+    const T& value() const {  // of a reference: that reference
         throw_if_no_value();
         if constexpr (std::is_reference_v<T>)
             return **value_;
