@@ -170,8 +170,9 @@ private:
     auto continue_with(executor* where, F f) &&;
 };
 
-/// A result that many may read: copyable, each thread with its own copy. get() gives a reference
-/// to the one value, any number of times; it lives as long as any handle.
+/// A result that many may read: copyable, each thread with its own copy. get() gives a const
+/// reference to the one value, any number of times; it lives as long as any handle. The result of
+/// a task that returns a reference is that reference, const or not.
 template <class T>
 class shared_future : public detail::future_base<T> {
     using base = detail::future_base<T>;
@@ -379,6 +380,7 @@ private:
 template <class T>
 template <class F>
 auto future<T>::continue_with(executor* where, F f) && {
+    this->core();  // throws if there is none
     if (detail::is_empty_callable(f)) throw std::invalid_argument("the continuation is empty");
     constexpr bool takes_value = [] {
         if constexpr (std::is_void_v<T>)
