@@ -13,31 +13,19 @@
 
 namespace cadre::detail {
 
-bool wait_list::park(waiter& w, std::unique_lock<std::mutex>& lock, steady_time deadline) {
-    lock.unlock();
+void wait_list::sleep(waiter& w, steady_time deadline) noexcept {
     thread_control& self = *w.thread;
     while (!w.woken.load(std::memory_order_acquire)) {  // pairs with deferred_wake::wake
-        if (self.wait_must_end()) break;
-        if (deadline != forever && std::chrono::steady_clock::now() >= deadline) break;
+        if (self.wait_must_end()) return;
+        if (deadline != forever && std::chrono::steady_clock::now() >= deadline) return;
         self.park_until(deadline);
     }
-    lock.lock();
-    if (w.woken.load(std::memory_order_relaxed)) return true;  // the mutex orders it
-    remove(w);
-    return false;
 }
 
-bool wait_list::wait(waiter& w, std::unique_lock<std::mutex>& lock, steady_time deadline) {
+/// False if the deadline has passed; an interrupt beats it.
+bool wait_list::may_sleep(waiter& w, steady_time deadline) {
     w.thread->throw_if_interrupted();
-    if (deadline != forever && std::chrono::steady_clock::now() >= deadline) return false;
-    push_back(w);
-    park(w, lock, deadline);
-    return true;
-}
-
-bool condition::wait_once(std::unique_lock<std::mutex>& lock, steady_time deadline) {
-    waiter self;
-    return waiters_.wait(self, lock, deadline);
+    return deadline == forever || std::chrono::steady_clock::now() < deadline;
 }
 
 void condition::release_front(deferred_wake& wake) noexcept {

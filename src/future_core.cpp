@@ -49,7 +49,7 @@ std::mutex& graph_mutex() {
 }
 
 std::string quoted(const future_core& task) {
-    return task.name().empty() ? "an unnamed task" : "'" + task.name() + "'";
+    return task.name().empty() ? "an unnamed task" : "'" + std::string(task.name()) + "'";
 }
 
 /// Completions put off on this thread.
@@ -154,19 +154,19 @@ void future_core::drop_callable() noexcept {
 class [[nodiscard]] future_core::body_scope {
 public:
     body_scope(thread_control& self, future_core& task)
-        : stop_(self, task.stop_), self_(self), task_(task), outer_(self.running) {
-        self_.running = &task_;
+        : running_(self, task), self_(self), task_(task), outer_(self.running_future) {
+        self_.running_future = &task_;
     }
     ~body_scope() {
-        self_.running = outer_;
+        self_.running_future = outer_;
         task_.settle();
-        task_.stop_.reset(self_);
+        if (auto* own = task_.more_if_any()) own->stop.reset(self_);
     }
     body_scope(const body_scope&) = delete;
     body_scope& operator=(const body_scope&) = delete;
 
 private:
-    const running_scope stop_;
+    const running_scope running_;
     thread_control& self_;
     future_core& task_;
     const future_core* const outer_;
@@ -242,9 +242,9 @@ bool future_core::cancel_this(bool may_interrupt) {
     if (move(pending, cancelled)) {
         const intrusive_ptr<future_core> alive(this);
         intrusive_ptr<cancel_listener> listener;
-        {
+        if (auto* own = more_if_any()) {
             std::lock_guard lock(mutex_);
-            listener = listener_;
+            listener = own->listener;
         }
         drop_callable();
         if (listener) listener->cancelled(*this);
@@ -262,7 +262,9 @@ bool future_core::cancel_this(bool may_interrupt) {
     if (thread_control* runner = runner_.load()) runner->interrupt();
     const intrusive_ptr<future_core> alive(this);
     move(interrupting, cancelled);
-    stop_.request_stop();  // users' callbacks: after the handshake, for they may take their time
+    // Users' callbacks: after the handshake, for they may take their time. A token that is asked
+    // for later finds was_interrupted_.
+    if (auto* own = more_if_any()) own->stop.request_stop();
     tell(cancelled, word_.load() & watched);
     return true;
 }
@@ -288,9 +290,11 @@ void future_core::tell(std::uint32_t final_phase, bool somebody_watches) {
         deferred_wake wake;
         std::lock_guard lock(mutex_);
         changed_.notify_all(wake);
-        completions = std::exchange(first_completion_, nullptr);
-        last_completion_ = &first_completion_;
-        source = std::move(source_);
+        if (auto* own = more_if_any()) {
+            completions = std::exchange(own->first_completion, nullptr);
+            own->last_completion = &own->first_completion;
+            source = std::move(own->source);
+        }
     }
     std::exception_ptr thrown;
     try {
@@ -315,10 +319,11 @@ bool future_core::watch() const noexcept {
 }
 
 bool future_core::attach(completion& then) {
+    extras& own = more();
     std::lock_guard lock(mutex_);
     if (!watch()) return false;
-    *last_completion_ = &then;
-    last_completion_ = &then.next;
+    *own.last_completion = &then;
+    own.last_completion = &then.next;
     return true;
 }
 
@@ -340,7 +345,7 @@ public:
                      const std::atomic<thread_control*> future_core::*runner)
         : self_(self) {
         std::lock_guard lock(graph_mutex());
-        std::string path = self.running ? quoted(*self.running) : "a task";
+        std::string path = self.running_future ? quoted(*self.running_future) : "a task";
         for (const future_core* next = &wanted; next;) {
             path += " waits for " + quoted(*next);
             const thread_control* thread = (next->*runner).load();
@@ -375,24 +380,21 @@ bool future_core::help() const {
 void future_core::wait() const {
     if (is_done()) return;
     auto& self = thread_control::current();
-    if (!self.running_stop) {  // not inside a task: nothing to help, no cycle to close
+    if (!self.running) {  // not inside a task: nothing to help, no cycle to close
         wait_until(forever);
         return;
     }
     for (;;) {
         self.throw_if_interrupted();
         run_deferred_completions();
-        std::uint32_t seen = 0;
-        {
-            std::lock_guard lock(mutex_);
-            seen = dispatches_;
-        }
+        const std::uint32_t seen = dispatches();
         while (help()) {}
         if (is_done()) return;
         const wait_graph_scope scope(self, *this, &future_core::runner_);
         std::unique_lock lock(mutex_);
         if (!watch()) return;
-        changed_.wait(lock, [&] { return is_done() || dispatches_ != seen; });
+        const auto* own = more_if_any();
+        changed_.wait(lock, [&] { return is_done() || (own && own->dispatches != seen); });
     }
 }
 
@@ -405,27 +407,71 @@ void future_core::throw_if_no_value() const {
     if (phase() == failed) std::rethrow_exception(error_);
 }
 
+future_core::extras& future_core::more() {
+    if (auto* made = more_if_any()) return *made;
+    auto fresh = std::make_unique<extras>();
+    extras* seen = nullptr;
+    if (extras_.compare_exchange_strong(seen, fresh.get())) return *fresh.release();
+    return *seen;
+}
+
+void future_core::set_annotations(std::string name, int priority) {
+    if (name.empty() && priority == 0) return;
+    more().name = std::move(name);
+    more().priority = priority;
+}
+
+std::string_view future_core::name() const noexcept {
+    const auto* own = more_if_any();
+    return own ? std::string_view(own->name) : std::string_view();
+}
+
+int future_core::priority() const noexcept {
+    const auto* own = more_if_any();
+    return own ? own->priority : 0;
+}
+
+std::stop_token future_core::stop_token(thread_control& runner) {
+    extras& own = more();
+    auto token = own.stop.stop_token(runner);
+    if (was_interrupted()) own.stop.request_stop();  // by a cancel before there was a token
+    return token;
+}
+
 void future_core::set_cancel_listener(intrusive_ptr<cancel_listener> listener) {
+    extras& own = more();
     std::lock_guard lock(mutex_);
-    listener_ = std::move(listener);
+    own.listener = std::move(listener);
 }
 
 void future_core::follow(intrusive_ptr<future_core> source) {
+    extras& own = more();
     std::lock_guard lock(mutex_);
-    if (watch()) source_ = std::move(source);  // watched, so that completing lets go of it
+    if (watch()) own.source = std::move(source);  // watched, so that completing lets go of it
 }
 
 void future_core::announce_dispatched() {
+    extras& own = more();  // made by follow()
+    intrusive_ptr<future_core> source;
     deferred_wake wake;
     std::lock_guard lock(mutex_);
-    ++dispatches_;
-    source_ = nullptr;
+    ++own.dispatches;
+    source = std::move(own.source);
     changed_.notify_all(wake);
 }
 
-intrusive_ptr<future_core> future_core::source() const {
+std::uint32_t future_core::dispatches() const noexcept {
+    const auto* own = more_if_any();
+    if (!own) return 0;
     std::lock_guard lock(mutex_);
-    return source_;
+    return own->dispatches;
+}
+
+intrusive_ptr<future_core> future_core::source() const {
+    const auto* own = more_if_any();
+    if (!own) return nullptr;
+    std::lock_guard lock(mutex_);
+    return own->source;
 }
 
 /// The end of the chain of sources: what has to be run first.

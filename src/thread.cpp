@@ -214,7 +214,7 @@ void interruption_point() {
 
 std::stop_token stop_token() {
     auto& self = detail::thread_control::current();
-    return self.running_stop ? self.running_stop->token(self) : std::stop_token();
+    return self.running ? self.running->stop_token(self) : std::stop_token();
 }
 
 void sleep_until(detail::steady_time deadline) {

@@ -121,7 +121,7 @@ void thread_control::request_stop_all() {
     for (auto& source : sources) source.request_stop();
 }
 
-std::stop_token stop_slot::token(thread_control& runner) {
+std::stop_token stop_slot::stop_token(thread_control& runner) {
     std::stop_source made(std::nostopstate);
     bool stopped = false;
     {

@@ -412,7 +412,7 @@ bool thread_pool_core::run_in_place(worker& w, const future_core& wanted) {
     task found;
     if (!take_back(reinterpret_cast<std::uintptr_t>(&wanted), found)) return false;
     auto& self = thread_control::current();
-    const future_core* const outer = self.running;
+    const future_core* const outer = self.running_future;
     stop_slot stop;
     run_task(w, found, stop);
     // An interrupt that was meant for the inner task ends with it; one for the outer stays.
@@ -457,10 +457,23 @@ void thread_pool_core::worker_never_started(worker& w) noexcept {
     leave(w, true);
 }
 
+/// True for a task that ended because shutdown_now() interrupted it: no news to anybody.
+bool thread_pool_core::is_asked_for(const std::exception_ptr& error) const noexcept {
+    if (!control_.load().at_least(run_state::stop)) return false;
+    try {
+        std::rethrow_exception(error);
+    } catch (const interrupted&) {
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
 void thread_pool_core::tell_uncaught(const task& t, const std::exception_ptr& error) noexcept {
     uncaught_.fetch_add(1, std::memory_order_relaxed);
     if (!hooks_.uncaught_exception) {
-        report_uncaught(t.name().empty() ? std::string_view("a task") : t.name(), error);
+        if (!is_asked_for(error))
+            report_uncaught(t.name().empty() ? std::string_view("a task") : t.name(), error);
         return;
     }
     try {

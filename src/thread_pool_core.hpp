@@ -98,6 +98,7 @@ private:
     void nudge_an_idle_worker();
     void try_terminate();
     void tell_uncaught(const task& t, const std::exception_ptr& error) noexcept;
+    bool is_asked_for(const std::exception_ptr& error) const noexcept;
     void start_for_queued(int more);
     void link_cancellation();
     [[noreturn]] void refuse(const task& t, const char* why) const;

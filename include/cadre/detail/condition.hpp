@@ -60,15 +60,32 @@ public:
 
     /// Puts the calling thread, which w stands for, to sleep without the lock until it is woken,
     /// interrupted or the deadline passes. True if it was woken; else w is out of the list again.
-    bool park(waiter& w, std::unique_lock<std::mutex>& lock, steady_time deadline);
+    template <class Mutex>
+    bool park(waiter& w, std::unique_lock<Mutex>& lock, steady_time deadline) {
+        lock.unlock();
+        sleep(w, deadline);
+        lock.lock();
+        if (w.woken.load(std::memory_order_relaxed)) return true;  // the mutex orders it
+        remove(w);
+        return false;
+    }
 
     /// One sleep of the calling thread, which w stands for, at the end of the list; w is out of
     /// it again afterwards. False, without a sleep, if the deadline has passed. Throws interrupted
     /// instead of starting a sleep; one that an interrupt ends returns true, so that the caller
     /// looks first whether it has been given what it waits for.
-    bool wait(waiter& w, std::unique_lock<std::mutex>& lock, steady_time deadline);
+    template <class Mutex>
+    bool wait(waiter& w, std::unique_lock<Mutex>& lock, steady_time deadline) {
+        if (!may_sleep(w, deadline)) return false;
+        push_back(w);
+        park(w, lock, deadline);
+        return true;
+    }
 
 private:
+    static bool may_sleep(waiter& w, steady_time deadline);
+    static void sleep(waiter& w, steady_time deadline) noexcept;
+
     waiter* first_ = nullptr;
     waiter* last_ = nullptr;
 };
@@ -79,14 +96,14 @@ class condition {
 public:
     /// Waits until `holds`. False if the deadline passed first. An interrupt throws interrupted
     /// instead, also when the deadline has passed, but never when `holds` already.
-    template <class Predicate>
-    bool wait_until(std::unique_lock<std::mutex>& lock, steady_time deadline, Predicate holds) {
+    template <class Mutex, class Predicate>
+    bool wait_until(std::unique_lock<Mutex>& lock, steady_time deadline, Predicate holds) {
         while (!holds())
             if (!wait_once(lock, deadline)) return false;
         return true;
     }
-    template <class Predicate>
-    void wait(std::unique_lock<std::mutex>& lock, Predicate holds) {
+    template <class Mutex, class Predicate>
+    void wait(std::unique_lock<Mutex>& lock, Predicate holds) {
         wait_until(lock, forever, holds);
     }
 
@@ -104,7 +121,11 @@ public:
 
 private:
     /// One sleep. False if the deadline has passed; throws interrupted.
-    bool wait_once(std::unique_lock<std::mutex>& lock, steady_time deadline);
+    template <class Mutex>
+    bool wait_once(std::unique_lock<Mutex>& lock, steady_time deadline) {
+        waiter self;
+        return waiters_.wait(self, lock, deadline);
+    }
     void release_front(deferred_wake& wake) noexcept;
 
     wait_list waiters_;

@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <stop_token>
 #include <string>
+#include <string_view>
 
 #include <cadre/detail/condition.hpp>
 #include <cadre/detail/intrusive_ptr.hpp>
+#include <cadre/detail/small_mutex.hpp>
 #include <cadre/detail/thread_control.hpp>
 
 namespace cadre {
@@ -48,7 +51,7 @@ protected:
 /// A task and its result, as far as their types do not matter: who may run it, who waits for it,
 /// how it ends. Shared by the task in the queue, the thread that runs it and its futures.
 /// The protocol is told in future_core.cpp.
-class future_core {
+class future_core : public running_task {
 public:
     future_core(const future_core&) = delete;
     future_core& operator=(const future_core&) = delete;
@@ -95,8 +98,9 @@ public:
     bool take_value() noexcept { return !taken_.exchange(true); }
     bool value_taken() const noexcept { return taken_.load(); }
 
-    const std::string& name() const noexcept { return name_; }
-    int priority() const noexcept { return priority_; }
+    std::string_view name() const noexcept;
+    int priority() const noexcept;
+    std::stop_token stop_token(thread_control& runner) override;
 
     /// The pool that accepted it; compared, never followed.
     const void* home() const noexcept { return home_.load(std::memory_order_relaxed); }
@@ -111,12 +115,9 @@ public:
 
 protected:
     future_core() = default;
-    virtual ~future_core() = default;
+    virtual ~future_core() { delete extras_.load(); }
 
-    void set_annotations(std::string name, int priority) {
-        name_ = std::move(name);
-        priority_ = priority;
-    }
+    void set_annotations(std::string name, int priority);
 
     /// Calls the callable, drops it and completes with the outcome. Never throws the
     /// callable's exceptions; those of on_done only.
@@ -155,28 +156,40 @@ private:
     bool cancel_this(bool may_interrupt);
     void conclude(std::uint32_t final_phase);
     void tell(std::uint32_t final_phase, bool somebody_watches);
+    std::uint32_t dispatches() const noexcept;
     intrusive_ptr<future_core> source() const;
     intrusive_ptr<future_core> first_unfinished() const;
 
+    /// What few tasks need; made when the first of it is needed, and there to stay.
+    struct extras {
+        // Set before the task is known to others.
+        std::string name;
+        int priority = 0;
+
+        stop_slot stop;
+
+        // Guarded by mutex_.
+        completion* first_completion = nullptr;
+        completion** last_completion = &first_completion;
+        intrusive_ptr<future_core> source;
+        intrusive_ptr<cancel_listener> listener;
+        std::uint32_t dispatches = 0;
+    };
+    extras& more();
+    extras* more_if_any() const noexcept { return extras_.load(std::memory_order_acquire); }
+
+    // There may be millions: every byte counts.
     mutable std::atomic<std::uint32_t> word_ = pending;
     std::atomic<std::uint32_t> references_ = 1;
     std::atomic<thread_control*> runner_ = nullptr;
     std::atomic<const void*> home_ = nullptr;
+    std::exception_ptr error_;               // written before the final phase, read after it
+    std::atomic<extras*> extras_ = nullptr;  // release when made; pairs with more_if_any()
+    mutable condition changed_;              // guarded by mutex_
+    mutable small_mutex mutex_;
     std::atomic<bool> taken_ = false;
     std::atomic<bool> was_interrupted_ = false;
     bool was_pending_ = false;  // of whoever completes: the callable is still there
-    int priority_ = 0;
-    std::string name_;
-    std::exception_ptr error_;  // written before the final phase, read after it
-    stop_slot stop_;
-
-    mutable std::mutex mutex_;  // guards all below
-    mutable condition changed_;
-    completion* first_completion_ = nullptr;
-    completion** last_completion_ = &first_completion_;
-    intrusive_ptr<future_core> source_;
-    intrusive_ptr<cancel_listener> listener_;
-    std::uint32_t dispatches_ = 0;
 };
 
 /// Runs completions that a deep chain has put off on this thread. A thread does so before it waits.

@@ -17,13 +17,22 @@ namespace cadre::detail {
 
 class thread_control;
 
+/// A task that a thread is running, as its stop token sees it.
+class running_task {
+public:
+    /// For the running thread. Also stopped by request_stop_all() of that thread.
+    virtual std::stop_token stop_token(thread_control& runner) = 0;
+
+protected:
+    ~running_task() = default;
+};
+
 /// A stop_source that is made only when somebody asks for its token, so that a task that never
 /// asks costs nothing. Any thread may request the stop; the rest is for the thread that runs the
 /// task.
-class stop_slot {
+class stop_slot final : public running_task {
 public:
-    /// The token, which is also stopped by request_stop_all() of the thread.
-    std::stop_token token(thread_control& runner);
+    std::stop_token stop_token(thread_control& runner) override;
     /// Stops the token handed out and those to come. Runs the users' callbacks on this thread,
     /// under no lock of ours.
     void request_stop();
@@ -106,9 +115,9 @@ public:
     void end() noexcept;
 
     // What the thread runs; only the thread itself reads or writes these.
-    stop_slot* running_stop = nullptr;     // of the innermost task
-    wait_helper* helper = nullptr;         // set while the thread works for a pool
-    const future_core* running = nullptr;  // the innermost task with a result
+    running_task* running = nullptr;              // the innermost task
+    wait_helper* helper = nullptr;                // set while the thread works for a pool
+    const future_core* running_future = nullptr;  // the innermost that has a future
 
     // What the thread waits for, without a time limit, from inside a task; see future_core.cpp.
     const future_core* waits_for = nullptr;  // guarded by the wait graph's lock
@@ -153,18 +162,18 @@ private:
     const std::uint32_t before_;
 };
 
-/// While it lives, the calling thread runs a task with this stop slot.
+/// While it lives, the calling thread runs a task.
 class [[nodiscard]] running_scope {
 public:
-    running_scope(thread_control& self, stop_slot& stop)
-        : self_(self), before_(std::exchange(self.running_stop, &stop)) {}
-    ~running_scope() { self_.running_stop = before_; }
+    running_scope(thread_control& self, running_task& task)
+        : self_(self), outer_(std::exchange(self.running, &task)) {}
+    ~running_scope() { self_.running = outer_; }
     running_scope(const running_scope&) = delete;
     running_scope& operator=(const running_scope&) = delete;
 
 private:
     thread_control& self_;
-    stop_slot* const before_;
+    running_task* const outer_;
 };
 
 }  // namespace cadre::detail
