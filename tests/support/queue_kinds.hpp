@@ -144,7 +144,8 @@ queue_ptr full_queue(int count) {
 }
 
 /// Everything that is in the queue, in the order in which it leaves.
-inline std::vector<int> drained(blocking_queue<item>& queue, std::size_t max = -1) {
+inline std::vector<int> drained(blocking_queue<item>& queue,
+                                std::size_t max = blocking_queue<item>::npos) {
     std::vector<item> out;
     queue.drain_to(out, max);
     std::vector<int> values;
