@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cadre/thread_pool_executor.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/held_task.hpp"
+#include "support/pools.hpp"
+
+namespace cadre::testing {
+namespace {
+
+// TPE-032
+TEST(thread_pool_statistics, counts_a_running_task_as_active) {
+    thread_pool_executor pool(2, 2, 1h, room_for(10));
+    EXPECT_EQ(pool.active_count(), 0);
+    gate may_end;
+    auto inside = pool.submit([&] {
+        const int seen = pool.active_count();
+        may_end.wait();
+        return seen;
+    });
+    ASSERT_TRUE(eventually([&] { return inside.state() == future_state::running; }));
+    EXPECT_EQ(pool.active_count(), 1);
+    may_end.open();
+    EXPECT_EQ(inside.get(), 1);
+    EXPECT_TRUE(eventually([&] { return pool.active_count() == 0; }));
+}
+
+// TPE-033
+TEST(thread_pool_statistics, counts_a_task_as_completed_when_it_has_ended) {
+    thread_pool_executor pool(2, 2, 1h, room_for(10));
+    EXPECT_EQ(pool.completed_task_count(), 0);
+    std::atomic<std::int64_t> inside = -1;
+    {
+        gate may_end;
+        pool.execute([&] {
+            inside = pool.completed_task_count();
+            may_end.wait();
+        });
+        ASSERT_TRUE(eventually([&] { return inside != -1; }));
+        EXPECT_EQ(inside, 0);
+        EXPECT_EQ(pool.completed_task_count(), 0);
+        may_end.open();
+        ASSERT_TRUE(has_completed(pool, 1));
+    }
+    EXPECT_EQ(pool.completed_task_count(), 1);
+}
+
+// TPE-034
+TEST(thread_pool_statistics, remembers_the_largest_pool_size) {
+    thread_pool_executor pool(3, 3, 1h, room_for(10));
+    EXPECT_EQ(pool.largest_pool_size(), 0);
+    {
+        held_tasks held(pool, 3);
+        ASSERT_TRUE(held.have_started(3));
+        EXPECT_EQ(pool.largest_pool_size(), 3);
+    }
+    pool.close();
+    EXPECT_EQ(pool.pool_size(), 0);
+    EXPECT_EQ(pool.largest_pool_size(), 3);
+}
+
+// TPE-035
+TEST(thread_pool_statistics, counts_running_queued_and_finished_tasks) {
+    thread_pool_executor pool(1, 1, 1h, room_for(10));
+    EXPECT_EQ(pool.task_count(), 0);
+    EXPECT_EQ(pool.completed_task_count(), 0);
+    {
+        held_task held(pool);
+        EXPECT_EQ(pool.task_count(), 1);
+        for (int i = 1; i <= 3; ++i) {
+            pool.execute([] {});
+            EXPECT_EQ(pool.task_count(), 1 + i);
+            EXPECT_EQ(pool.completed_task_count(), 0);
+        }
+    }
+    pool.close();
+    EXPECT_EQ(pool.task_count(), 4);
+    EXPECT_EQ(pool.completed_task_count(), 4);
+}
+
+// TPE-036
+TEST(thread_pool_statistics, shows_the_very_queue_with_what_waits_in_it) {
+    auto queue = room_for(10);
+    const auto* given = queue.get();
+    thread_pool_executor pool(1, 1, 1h, std::move(queue));
+    EXPECT_EQ(&pool.queue(), given);
+    EXPECT_EQ(&std::as_const(pool).queue(), given);
+    held_task held(pool);
+    for (const auto* name : {"a", "b", "c", "d"}) pool.execute(named(name, [] {}));
+    EXPECT_EQ(pool.queue().size(), 4u);
+    std::string names;
+    pool.queue().for_each([&](const task& t) { names += t.name(); });
+    EXPECT_EQ(names, "abcd");
+}
+
+// TPE-037
+TEST(thread_pool_statistics, removes_a_queued_task_and_no_other) {
+    std::atomic<int> runs = 0;
+    thread_pool_executor pool(1, 1, 1h, room_for(10));
+    gate may_end;
+    auto running = pool.submit([&] { may_end.wait(); });
+    ASSERT_TRUE(eventually([&] { return running.state() == future_state::running; }));
+    auto removed = pool.submit([&] { ++runs; });
+    auto stays = pool.submit([&] { ++runs; });
+
+    EXPECT_FALSE(pool.remove(running));
+    EXPECT_TRUE(pool.remove(removed));
+    EXPECT_FALSE(pool.remove(removed));
+    EXPECT_EQ(pool.queue().size(), 1u);
+    EXPECT_TRUE(removed.is_cancelled());
+    may_end.open();
+    stays.get();
+    pool.close();
+    EXPECT_EQ(runs, 1);
+    EXPECT_FALSE(pool.remove(stays));
+    EXPECT_EQ(pool.completed_task_count(), 2);
+}
+
+// TPE-037
+TEST(thread_pool_statistics, removes_by_a_shared_future_too) {
+    thread_pool_executor pool(1, 1, 1h, room_for(10));
+    held_task held(pool);
+    auto queued = pool.submit([] { return 1; }).share();
+    EXPECT_TRUE(pool.remove(queued));
+    EXPECT_THROW(queued.get(), cancellation);
+}
+
+TEST(thread_pool_statistics, removes_nothing_for_a_task_of_another_pool_or_of_none) {
+    thread_pool_executor pool(1, 1, 1h, room_for(10));
+    thread_pool_executor other(1, 1, 1h, room_for(10));
+    held_task held(pool);
+    held_task held_too(other);
+    auto queued = other.submit([] {});
+    pool.execute([] {});
+    EXPECT_FALSE(pool.remove(queued));
+    EXPECT_FALSE(pool.remove(future<int>()));
+    EXPECT_EQ(pool.queue().size(), 1u);
+    EXPECT_EQ(other.queue().size(), 1u);
+}
+
+TEST(thread_pool_statistics, removes_by_name) {
+    std::string ran;
+    {
+        thread_pool_executor pool(1, 1, 1h, room_for(10));
+        held_task held(pool);
+        for (const auto* name : {"a", "b", "a", "c"})
+            pool.execute(named(name, [&ran, name] { ran += name; }));
+        EXPECT_EQ(pool.remove_if([](const task& t) { return t.name() == "a"; }), 2u);
+        EXPECT_EQ(pool.queue().size(), 2u);
+    }
+    EXPECT_EQ(ran, "bc");
+}
+
+TEST(thread_pool_statistics, removing_the_last_queued_task_lets_a_shut_down_pool_terminate) {
+    thread_pool_executor pool(
+        {.core_pool_size = 0, .thread_factory = [](auto) { return thread(); }});
+    auto stranded = pool.submit([] {});  // no thread could be made
+    EXPECT_EQ(pool.queue().size(), 1u);
+    pool.shutdown();
+    EXPECT_FALSE(pool.is_terminated());
+    EXPECT_TRUE(pool.remove(stranded));
+    EXPECT_TRUE(pool.is_terminated());
+}
+
+TEST(thread_pool_statistics, keeps_a_cancelled_task_queued_until_it_is_purged) {
+    thread_pool_executor pool(1, 1, 1h, room_for(10));
+    held_task held(pool);
+    auto cancelled = pool.submit([] {});
+    auto stays = pool.submit([] {});
+    pool.execute([] {});
+    EXPECT_TRUE(cancelled.cancel());
+    EXPECT_EQ(pool.queue().size(), 3u);
+    EXPECT_EQ(pool.task_count(), 4);
+    pool.purge();
+    EXPECT_EQ(pool.queue().size(), 2u);
+    EXPECT_EQ(pool.task_count(), 3);
+    held.let_go();
+    stays.get();
+}
+
+TEST(thread_pool_statistics, drops_a_cancelled_task_at_once_if_told_so) {
+    thread_pool_executor pool(
+        {.core_pool_size = 1, .queue = room_for(10), .remove_on_cancel = true});
+    held_task held(pool);
+    auto cancelled = pool.submit([] {});
+    auto stays = pool.submit([] {});
+    EXPECT_TRUE(cancelled.cancel());
+    EXPECT_EQ(pool.queue().size(), 1u);
+    held.let_go();
+    stays.get();
+}
+
+TEST(thread_pool_statistics, a_cancelled_task_that_is_reached_counts_as_completed_and_never_ran) {
+    bool ran = false;
+    thread_pool_executor pool(1, 1, 1h, room_for(10));
+    {
+        held_task held(pool);
+        EXPECT_TRUE(pool.submit([&] { ran = true; }).cancel());
+    }
+    pool.close();
+    EXPECT_FALSE(ran);
+    EXPECT_EQ(pool.completed_task_count(), 2);
+}
+
+TEST(thread_pool_statistics, a_snapshot_tells_all_at_once) {
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .maximum_pool_size = 2,
+                               .keep_alive = 7s,
+                               .queue = room_for(3),
+                               .name = "orders"});
+    pool.submit([] {}).get();
+    ASSERT_TRUE(has_completed(pool, 1));
+    held_tasks held(pool, 2);
+    ASSERT_TRUE(held.have_started(1));
+    pool.execute([] {});
+    const auto s = pool.snapshot();
+    EXPECT_EQ(s.name, "orders");
+    EXPECT_EQ(s.state, run_state::running);
+    EXPECT_EQ(s.core_pool_size, 1);
+    EXPECT_EQ(s.maximum_pool_size, 2);
+    EXPECT_EQ(s.keep_alive, 7s);
+    EXPECT_FALSE(s.allows_core_thread_time_out);
+    EXPECT_EQ(s.pool_size, 1);
+    EXPECT_EQ(s.active_count, 1);
+    EXPECT_EQ(s.largest_pool_size, 1);
+    EXPECT_EQ(s.queue_size, 2u);
+    EXPECT_EQ(s.queue_remaining_capacity, 1u);
+    EXPECT_EQ(s.task_count, 4);
+    EXPECT_EQ(s.completed_task_count, 1);
+    EXPECT_EQ(s.rejected_task_count, 0);
+    EXPECT_EQ(s.uncaught_count, 0);
+}
+
+TEST(thread_pool_statistics, a_snapshot_counts_rejections_and_lost_errors) {
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .queue = no_room(),
+                               .rejection = discard_policy{},
+                               .hooks = {.uncaught_exception = [](auto&&...) {}}});
+    pool.execute([] { throw 1; });
+    ASSERT_TRUE(has_completed(pool, 1));
+    pool.shutdown();
+    pool.execute([] {});
+    pool.execute([] {});
+    EXPECT_EQ(pool.snapshot().rejected_task_count, 2);
+    EXPECT_EQ(pool.snapshot().uncaught_count, 1);
+}
+
+TEST(thread_pool_statistics, prints_itself_in_the_words_of_the_jdk) {
+    thread_pool_executor pool({.core_pool_size = 1, .queue = room_for(3), .name = "orders"});
+    pool.submit([] {}).get();
+    ASSERT_TRUE(has_completed(pool, 1));
+    gate may_end;
+    held_task held(pool);
+    pool.execute([] {});
+    EXPECT_EQ(pool.to_string(),
+              "thread_pool_executor@orders[Running, pool size = 1, active threads = 1, "
+              "queued tasks = 1, completed tasks = 1]");
+    pool.shutdown();
+    EXPECT_EQ(pool.to_string(),
+              "thread_pool_executor@orders[Shutting down, pool size = 1, active threads = 1, "
+              "queued tasks = 1, completed tasks = 1]");
+    held.let_go();
+    ASSERT_TRUE(pool.await_termination(guard));
+    EXPECT_EQ(pool.to_string(),
+              "thread_pool_executor@orders[Terminated, pool size = 0, active threads = 0, "
+              "queued tasks = 0, completed tasks = 3]");
+}
+
+}  // namespace
+}  // namespace cadre::testing
