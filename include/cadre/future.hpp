@@ -158,7 +158,7 @@ public:
     }
 
     /// Suspends the coroutine until the task is complete, blocking no thread; gives what get()
-    /// would. The coroutine goes on where the task completes.
+    /// would. The coroutine goes on where the task completes; it may be destroyed before that.
     auto operator co_await() &&;
 
 private:
@@ -357,22 +357,49 @@ private:
     executor* where_;
 };
 
-/// Goes on with a coroutine when the future it awaits is complete.
+/// Goes on with a coroutine when the future it awaits is complete, unless the coroutine has been
+/// destroyed. The completion and the awaiter each come to an end once; the second deletes it.
+class resumption final : public completion {
+public:
+    explicit resumption(std::coroutine_handle<> waiting) noexcept : waiting_(waiting) {}
+    void run() override {
+        if (other_ended_.exchange(true))
+            delete this;
+        else
+            waiting_.resume();
+    }
+    void release() noexcept {
+        if (other_ended_.exchange(true)) delete this;
+    }
+
+private:
+    std::coroutine_handle<> waiting_;
+    std::atomic<bool> other_ended_ = false;
+};
+
 template <class T>
-class future_awaiter final : public completion {
+class future_awaiter {
 public:
     explicit future_awaiter(future<T> awaited) : awaited_(std::move(awaited)) {}
+    future_awaiter(const future_awaiter&) = delete;
+    future_awaiter& operator=(const future_awaiter&) = delete;
+    ~future_awaiter() {
+        if (attached_) attached_->release();
+    }
+
     bool await_ready() const { return awaited_.is_done(); }
     bool await_suspend(std::coroutine_handle<> waiting) {
-        waiting_ = waiting;
-        return future_access::core(awaited_)->attach(*this);
+        attached_ = new resumption(waiting);
+        // Once it is attached the coroutine may go on elsewhere: nothing of it is touched then.
+        if (future_access::core(awaited_)->attach(*attached_)) return true;
+        delete std::exchange(attached_, nullptr);
+        return false;
     }
     T await_resume() { return awaited_.get(); }
-    void run() override { waiting_.resume(); }
 
 private:
     future<T> awaited_;
-    std::coroutine_handle<> waiting_;
+    resumption* attached_ = nullptr;
 };
 
 }  // namespace detail
