@@ -333,6 +333,35 @@ private:
 /// Has an executor run the task; if it refuses, the task fails with that.
 void send(intrusive_ptr<future_core> core, executor& where);
 
+/// What a continuation does: it calls f with the value of its source, or with the source.
+template <class T, class F>
+struct continuation_body {
+    static constexpr bool takes_value = [] {
+        if constexpr (std::is_void_v<T>)
+            return std::is_invocable_v<F&>;
+        else
+            return std::is_invocable_v<F&, T>;
+    }();
+
+    future<T> source;
+    F f;
+
+    decltype(auto) operator()() {
+        if constexpr (!takes_value) {
+            return f(std::move(source));
+        } else if constexpr (std::is_void_v<T>) {
+            source.get();
+            return f();
+        } else {
+            return f(source.get());
+        }
+    }
+    std::string_view task_name() const noexcept requires has_annotations<F> {
+        return f.task_name();
+    }
+    int task_priority() const noexcept requires has_annotations<F> { return f.task_priority(); }
+};
+
 /// Runs a continuation when its source is complete.
 template <class Source, class Child, bool takes_future>
 class continuation final : public completion {
@@ -409,28 +438,14 @@ template <class F>
 auto future<T>::continue_with(executor* where, F f) && {
     this->core();  // throws if there is none
     if (detail::is_empty_callable(f)) throw std::invalid_argument("the continuation is empty");
-    constexpr bool takes_value = [] {
-        if constexpr (std::is_void_v<T>)
-            return std::is_invocable_v<F&>;
-        else
-            return std::is_invocable_v<F&, T>;
-    }();
-    auto body = [source = future(this->core_), f = std::move(f)]() mutable -> decltype(auto) {
-        if constexpr (!takes_value) {
-            return f(std::move(source));
-        } else if constexpr (std::is_void_v<T>) {
-            source.get();
-            return f();
-        } else {
-            return f(source.get());
-        }
-    };
+    detail::continuation_body<T, F> body{future(this->core_), std::move(f)};
     using result = detail::result_of_t<std::invoke_result_t<decltype(body)&>>;
     using child_core = detail::runnable_core<result, decltype(body)>;
     auto source = std::move(this->core_);
     auto child = detail::intrusive_ptr<child_core>::adopt(new child_core(std::move(body)));
     future<result> next = detail::future_access::make<result>(child);
-    using continuation = detail::continuation<detail::result_core<T>, child_core, !takes_value>;
+    using continuation =
+        detail::continuation<detail::result_core<T>, child_core, !body.takes_value>;
     auto completion = std::make_unique<continuation>(source, child, where);
     child->follow(source);
     if (source->attach(*completion))

@@ -50,6 +50,13 @@ struct annotated {
     int task_priority() const noexcept { return priority; }
 };
 
+/// A callable that has a name and a priority, or passes on those of one inside.
+template <class F>
+concept has_annotations = requires(const F& f) {
+    f.task_name();
+    f.task_priority();
+};
+
 template <class F>
 annotated<std::decay_t<F>> annotate(F&& f) {
     if (is_empty_callable(f)) throw std::invalid_argument("the callable is empty");

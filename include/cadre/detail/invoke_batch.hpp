@@ -87,6 +87,12 @@ struct batch_callable {
     batch_guard guard;
     F function;
     decltype(auto) operator()() { return invoke_task(function); }
+    std::string_view task_name() const noexcept requires has_annotations<F> {
+        return function.task_name();
+    }
+    int task_priority() const noexcept requires has_annotations<F> {
+        return function.task_priority();
+    }
 };
 
 struct batch_on_done {
