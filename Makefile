@@ -55,10 +55,11 @@ bench: setup ## builds and runs the benchmarks (ARGS="--benchmark_filter=...")
 soak: setup ## repeats the stress tests, plain and under tsan, for MINUTES (10)
 	tools/soak.sh $(MINUTES)
 
-lint: setup ## format, layers, manners, conformance table, headers alone, clang-tidy
+lint: setup ## format, layers, manners, docs, conformance table, headers alone, clang-tidy
 	@$(CPP_FILES) | xargs -r clang-format --dry-run -Werror
 	tools/check_layers.py
 	tools/check_manners.py
+	tools/check_docs.py
 	tools/conformance_table.py --check
 	cmake --preset clang >/dev/null
 	cmake --build --preset clang --target all_verify_interface_header_sets
