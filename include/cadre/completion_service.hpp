@@ -62,11 +62,11 @@ public:
 private:
     struct deliver {
         std::shared_ptr<queue_type> to;
-        detail::result_core<R>* result;
+        detail::future_core* result;
         void operator()(future_state) {
             const auto queue = std::move(to);
-            queue->offer(detail::future_access::make<R>(
-                detail::intrusive_ptr<detail::result_core<R>>(result)));
+            queue->offer(
+                detail::future_access::make<R>(detail::intrusive_ptr<detail::future_core>(result)));
         }
     };
 

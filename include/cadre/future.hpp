@@ -85,11 +85,9 @@ public:
 
 protected:
     friend struct future_access;
-    using core_type = result_core<T>;
+    explicit future_base(intrusive_ptr<future_core> core) noexcept : core_(std::move(core)) {}
 
-    explicit future_base(intrusive_ptr<core_type> core) noexcept : core_(std::move(core)) {}
-
-    core_type& core() const {
+    future_core& core() const {
         if (!core_) throw illegal_state("the future stands for no task");
         return *core_;
     }
@@ -97,7 +95,7 @@ protected:
         if (!core().wait_until(deadline)) throw timeout();
     }
 
-    intrusive_ptr<core_type> core_;
+    intrusive_ptr<future_core> core_;
 };
 
 }  // namespace detail
@@ -125,18 +123,18 @@ public:
     /// often as it is asked; the value itself is given once, then illegal_state.
     T get() {
         this->core().wait();
-        return this->core().move_value();
+        return detail::move_value<T>(this->core());
     }
     /// Throws timeout if the task is not complete in time; the future stays valid.
     template <class Rep, class Period>
     T get_for(std::chrono::duration<Rep, Period> timeout) {
         this->await(detail::deadline_after(detail::saturated(timeout)));
-        return this->core().move_value();
+        return detail::move_value<T>(this->core());
     }
     template <class Clock, class Duration>
     T get_until(std::chrono::time_point<Clock, Duration> t) {
         this->await(detail::steady_deadline(t));
-        return this->core().move_value();
+        return detail::move_value<T>(this->core());
     }
 
     /// A handle that can be copied and read any number of times, in place of this one.
@@ -186,17 +184,17 @@ public:
 
     decltype(auto) get() const {
         this->core().wait();
-        return this->core().value();
+        return detail::shared_value<T>(this->core());
     }
     template <class Rep, class Period>
     decltype(auto) get_for(std::chrono::duration<Rep, Period> timeout) const {
         this->await(detail::deadline_after(detail::saturated(timeout)));
-        return this->core().value();
+        return detail::shared_value<T>(this->core());
     }
     template <class Clock, class Duration>
     decltype(auto) get_until(std::chrono::time_point<Clock, Duration> t) const {
         this->await(detail::steady_deadline(t));
-        return this->core().value();
+        return detail::shared_value<T>(this->core());
     }
 };
 
@@ -297,7 +295,7 @@ struct future_access {
         return f.core_.get();
     }
     template <class T>
-    static future<T> make(intrusive_ptr<result_core<T>> core) {
+    static future<T> make(intrusive_ptr<future_core> core) {
         return future<T>(std::move(core));
     }
 };
@@ -444,8 +442,7 @@ auto future<T>::continue_with(executor* where, F f) && {
     auto source = std::move(this->core_);
     auto child = detail::intrusive_ptr<child_core>::adopt(new child_core(std::move(body)));
     future<result> next = detail::future_access::make<result>(child);
-    using continuation =
-        detail::continuation<detail::result_core<T>, child_core, !body.takes_value>;
+    using continuation = detail::continuation<detail::future_core, child_core, !body.takes_value>;
     auto completion = std::make_unique<continuation>(source, child, where);
     child->follow(source);
     if (source->attach(*completion))

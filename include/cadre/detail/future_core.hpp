@@ -94,6 +94,8 @@ public:
     std::exception_ptr error() const noexcept;
     /// Rethrows what it failed with, or throws cancellation, if it has no value. Complete only.
     void throw_if_no_value() const;
+    /// Where the value is, once there is one.
+    virtual void* value_address() noexcept = 0;
     /// True for the first caller only.
     bool take_value() noexcept { return !taken_.exchange(true); }
     bool value_taken() const noexcept { return taken_.load(); }
@@ -190,6 +192,9 @@ private:
     std::atomic<bool> taken_ = false;
     std::atomic<bool> was_interrupted_ = false;
     bool was_pending_ = false;  // of whoever completes: the callable is still there
+
+protected:
+    bool owns_callable_ = false;  // of the one who owns it; see future_core.cpp
 };
 
 /// Runs completions that a deep chain has put off on this thread. A thread does so before it waits.

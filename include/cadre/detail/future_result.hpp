@@ -60,81 +60,104 @@ struct bound {
     }
 };
 
-/// The place of the value.
+/// How a value of type T is kept.
 template <class T>
-class result_core : public future_core {
+using stored_t = std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>;
+
+/// The place of the value. Core is future_core, or a class of its kind that keeps more.
+template <class T, class Core = future_core>
+class result_core : public Core {
 public:
-    using stored = std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>;
+    using Core::Core;
 
     /// Completes with the value, unless it is complete. If storing it throws, that is the result.
     template <class U>
     bool set_value(U&& value) {
         const intrusive_ptr<future_core> alive(this);
-        if (!begin_completion()) return false;
+        if (!this->begin_completion()) return false;
         try {
             if constexpr (std::is_reference_v<T>)
                 value_.emplace(std::addressof(value));
             else
                 value_.emplace(std::forward<U>(value));
         } catch (...) {
-            store_error(std::current_exception());
+            this->store_error(std::current_exception());
         }
-        finish(value_.has_value());
+        this->finish(value_.has_value());
         return true;
-    }
-    T move_value() {
-        throw_if_no_value();
-        if (!take_value()) throw illegal_state("the result of the task was taken already");
-        if constexpr (std::is_reference_v<T>)
-            return **value_;
-        else
-            return std::move(*value_);
-    }
-    const T& value() const {  // of a reference: that reference
-        throw_if_no_value();
-        if constexpr (std::is_reference_v<T>)
-            return **value_;
-        else
-            return *value_;
     }
 
 private:
-    std::optional<stored> value_;  // written while completing, read when done
+    void* value_address() noexcept final { return std::addressof(*value_); }
+
+    std::optional<stored_t<T>> value_;  // written while completing, read when done
 };
 
-template <>
-class result_core<void> : public future_core {
+template <class Core>
+class result_core<void, Core> : public Core {
 public:
+    using Core::Core;
+
     bool set_value() {
         const intrusive_ptr<future_core> alive(this);
-        if (!begin_completion()) return false;
-        finish(true);
+        if (!this->begin_completion()) return false;
+        this->finish(true);
         return true;
     }
-    void move_value() {
-        throw_if_no_value();
-        take_value();
-    }
-    void value() const { throw_if_no_value(); }
+
+private:
+    void* value_address() noexcept final { return nullptr; }
 };
+
+/// The value of a complete task, for the first who asks. Throws if it has none.
+template <class T>
+T move_value(future_core& core) {
+    core.throw_if_no_value();
+    const bool first = core.take_value();
+    if constexpr (!std::is_void_v<T>) {
+        if (!first) throw illegal_state("the result of the task was taken already");
+        auto& stored = *static_cast<stored_t<T>*>(core.value_address());
+        if constexpr (std::is_reference_v<T>)
+            return *stored;
+        else
+            return std::move(stored);
+    }
+}
+
+/// The value of a complete task, for anybody; of a reference: that reference. Throws if none.
+template <class T>
+std::add_lvalue_reference_t<const T> shared_value(future_core& core) {
+    core.throw_if_no_value();
+    if constexpr (!std::is_void_v<T>) {
+        auto& stored = *static_cast<stored_t<T>*>(core.value_address());
+        if constexpr (std::is_reference_v<T>)
+            return *stored;
+        else
+            return stored;
+    }
+}
 
 struct no_on_done {};
 
 /// All of a task: result, callable and what happens when it is done, in one block.
-template <class T, class F, class OnDone = no_on_done>
-class runnable_core final : public result_core<T> {
+template <class T, class F, class OnDone = no_on_done, class Core = future_core>
+class runnable_core final : public result_core<T, Core> {
 public:
     template <class From>
-    explicit runnable_core(From&& f, OnDone on_done = {})
-        : function_(std::in_place, std::forward<From>(f)), on_done_(std::move(on_done)) {
-        if constexpr (requires { function_->task_name(); })
-            this->set_annotations(std::string(function_->task_name()), function_->task_priority());
+    explicit runnable_core(From&& f, OnDone on_done = {}) : on_done_(std::move(on_done)) {
+        std::construct_at(&function_, std::forward<From>(f));
+        this->owns_callable_ = true;
+        if constexpr (requires { function_.task_name(); })
+            this->set_annotations(std::string(function_.task_name()), function_.task_priority());
     }
     template <class Fn, class... Args>
-    runnable_core(std::in_place_t, std::string name, int priority, Fn&& f, Args&&... args)
-        : function_(F{std::forward<Fn>(f), {std::forward<Args>(args)...}}) {
+    runnable_core(std::in_place_t, std::string name, int priority, Fn&& f, Args&&... args) {
+        ::new (static_cast<void*>(&function_))
+            F{std::forward<Fn>(f), {std::forward<Args>(args)...}};
+        this->owns_callable_ = true;
         this->set_annotations(std::move(name), priority);
     }
+    ~runnable_core() override { this->drop_callable(); }
 
     /// For its maker, before anybody else knows the task.
     OnDone& done_function() noexcept { return on_done_; }
@@ -144,19 +167,19 @@ private:
         std::exception_ptr thrown;
         if constexpr (std::is_void_v<T>) {
             try {
-                invoke_task(*function_);
+                invoke_task(function_);
             } catch (...) {
                 thrown = std::current_exception();
             }
             this->drop_callable();  // captures are gone before anybody sees the result
             if (!thrown) this->set_value();
         } else {
-            std::optional<typename result_core<T>::stored> value;
+            std::optional<stored_t<T>> value;
             try {
                 if constexpr (std::is_reference_v<T>)
-                    value.emplace(std::addressof(invoke_task(*function_)));
+                    value.emplace(std::addressof(invoke_task(function_)));
                 else
-                    value.emplace(invoke_task(*function_));
+                    value.emplace(invoke_task(function_));
             } catch (...) {
                 thrown = std::current_exception();
             }
@@ -170,13 +193,17 @@ private:
         }
         if (thrown) this->set_exception(std::move(thrown));
     }
-    void compute_and_discard() override { static_cast<void>(invoke_task(*function_)); }
-    void destroy_callable() override { function_.reset(); }
+    void compute_and_discard() override { static_cast<void>(invoke_task(function_)); }
+    void destroy_callable() override {
+        if (std::exchange(this->owns_callable_, false)) std::destroy_at(&function_);
+    }
     void on_done([[maybe_unused]] future_state how) override {
         if constexpr (!std::is_same_v<OnDone, no_on_done>) on_done_(how);
     }
 
-    std::optional<F> function_;  // emptied by whoever owns it; see future_core.cpp
+    union {
+        F function_;  // there while owns_callable_; destroyed by whoever owns it
+    };
     [[no_unique_address]] OnDone on_done_;
 };
 

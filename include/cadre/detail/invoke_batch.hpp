@@ -112,7 +112,7 @@ auto make_batch(const std::shared_ptr<batch>& shared, Range&& callables) {
     using function = batch_function_t<Range>;
     using result = batch_result_t<Range>;
     using core = runnable_core<result, batch_callable<function>, batch_on_done>;
-    std::vector<intrusive_ptr<result_core<result>>> cores;
+    std::vector<intrusive_ptr<future_core>> cores;
     for (auto&& f : callables) {
         if (is_empty_callable(f))
             throw std::invalid_argument("callable " + std::to_string(cores.size()) + " is empty");
@@ -130,8 +130,7 @@ auto make_batch(const std::shared_ptr<batch>& shared, Range&& callables) {
     return cores;
 }
 
-template <class T>
-void cancel_all(const std::vector<intrusive_ptr<result_core<T>>>& cores) {
+inline void cancel_all(const std::vector<intrusive_ptr<future_core>>& cores) {
     for (const auto& core : cores) core->cancel(true);
 }
 
@@ -208,7 +207,7 @@ auto invoke_any(Service& where, Range&& callables, steady_time deadline) -> batc
         if (!done) throw timeout();
         --under_way;
         const auto& core = cores[*done];
-        if (core->state() == future_state::success) return core->move_value();
+        if (core->state() == future_state::success) return move_value<batch_result_t<Range>>(*core);
         failure = core->error();
         if (!failure) failure = std::make_exception_ptr(cancellation());
     }
