@@ -262,9 +262,6 @@ bool future_core::cancel_this(bool may_interrupt) {
     if (thread_control* runner = runner_.load()) runner->interrupt();
     const intrusive_ptr<future_core> alive(this);
     move(interrupting, cancelled);
-    // Users' callbacks: after the handshake, for they may take their time. A token that is asked
-    // for later finds was_interrupted_.
-    if (auto* own = more_if_any()) own->stop.request_stop();
     tell(cancelled, word_.load() & watched);
     return true;
 }
@@ -295,6 +292,11 @@ void future_core::tell(std::uint32_t final_phase, bool somebody_watches) {
             own->last_completion = &own->first_completion;
             source = std::move(own->source);
         }
+    }
+    if (was_interrupted()) {
+        // Users' callbacks: after the handshake and the wake-ups, for they may take their time. A
+        // token that is asked for later finds was_interrupted_.
+        if (auto* own = more_if_any()) own->stop.request_stop();
     }
     std::exception_ptr thrown;
     try {
