@@ -31,6 +31,7 @@ TABLE = [
     ("detail/queue_*", "queue"),
     ("detail/executor_*", "executor"),
     ("detail/*", "base"),
+    ("cron*", "base"),
     ("errors", "base"),
     ("task", "base"),
     ("thread", "base"),

@@ -7,7 +7,7 @@ set -eu
 # "a|b": either will do; the first is the one installed.
 packages="
     g++ clang libclang-rt-14-dev llvm cmake ninja-build make pkg-config|pkgconf
-    libgtest-dev libgmock-dev libbenchmark-dev
+    libgtest-dev libgmock-dev libbenchmark-dev tzdata
     clang-format clang-tidy python3 git
     default-jdk-headless|openjdk-17-jdk-headless
 "
