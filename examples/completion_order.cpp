@@ -2,8 +2,8 @@
 // Results in the order in which they are ready, whichever way each task ended; and the first
 // good answer of several, with the rest called off.
 
-#include <functional>
 #include <iostream>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -12,31 +12,32 @@
 
 using namespace std::chrono_literals;
 
-std::string ask(const std::string& mirror, std::chrono::milliseconds distance) {
-    cadre::this_thread::sleep_for(distance);
-    if (mirror == "broken") throw std::runtime_error(mirror + " has lost the page");
-    return mirror;
-}
+struct mirror {
+    std::string name;
+    std::chrono::milliseconds distance;
+
+    std::string operator()() const {  // fetches the page
+        cadre::this_thread::sleep_for(distance);
+        if (name == "broken") throw std::runtime_error("the page is lost");
+        return name;
+    }
+};
 
 int main() {
-    const std::vector<std::pair<std::string, std::chrono::milliseconds>> mirrors = {
+    const std::vector<mirror> mirrors = {
         {"far", 90ms}, {"near", 10ms}, {"broken", 30ms}, {"middling", 60ms}};
     auto pool = cadre::executors::fixed_thread_pool(4);
 
     cadre::executor_completion_service<std::string> pages(*pool);
-    for (const auto& [mirror, distance] : mirrors)
-        std::ignore = pages.submit([mirror, distance] { return ask(mirror, distance); });
-    for (std::size_t i = 0; i < mirrors.size(); ++i) {
+    for (const auto& m : mirrors) std::ignore = pages.submit(m);  // a handle, for cancelling
+    for (std::size_t i = 1; i <= mirrors.size(); ++i) {
         try {
             const std::string page = pages.take().get();
-            std::cout << i + 1 << ". " << page << '\n';
+            std::cout << i << ". " << page << '\n';
         } catch (const std::exception& e) {
-            std::cout << i + 1 << ". (" << e.what() << ")\n";
+            std::cout << i << ". (" << e.what() << ")\n";
         }
     }
 
-    std::vector<std::function<std::string()>> questions;
-    for (const auto& [mirror, distance] : mirrors)
-        questions.push_back([mirror, distance] { return ask(mirror, distance); });
-    std::cout << "the first to answer: " << pool->invoke_any(questions, 5s) << '\n';
+    std::cout << "the first to answer: " << pool->invoke_any(mirrors, 5s) << '\n';
 }
