@@ -107,7 +107,7 @@ protected:
 ///     cadre::future<int> answer = pool.submit([] { return 6 * 7; });
 ///     std::cout << answer.get();
 template <class T>
-class [[nodiscard]] future : public detail::future_base<T> {
+class future : public detail::future_base<T> {
     using base = detail::future_base<T>;
 
 public:
