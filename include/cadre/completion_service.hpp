@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -36,7 +37,8 @@ public:
         if (!completed_) throw std::invalid_argument("the completion queue is null");
     }
 
-    /// Throws std::invalid_argument if f is empty, and what the executor throws.
+    /// Throws std::invalid_argument if f is empty, and what the executor throws; nothing is
+    /// delivered then.
     template <class F>
     future<R> submit(F&& f) {
         if (detail::is_empty_callable(f)) throw std::invalid_argument("the callable is empty");
@@ -47,7 +49,11 @@ public:
             new core(std::forward<F>(f), deliver{completed_, nullptr}));
         made->done_function().result = made.get();
         auto result = detail::future_access::make<R>(made);
-        where_.execute(task(detail::run_handle(std::move(made))));
+        // A task that is dropped because it is refused must not be delivered as a cancelled one.
+        using stage = detail::sent_handle::stage;
+        const auto progress = std::make_shared<std::atomic<stage>>(stage::sending);
+        where_.execute(task(detail::sent_handle(made, progress)));
+        if (progress->exchange(stage::sent) == stage::dropped) made->abandon();
         return result;
     }
 
