@@ -75,10 +75,10 @@ void thread_pool_core::resize(int core, int maximum) {
         more = core - core_size_.exchange(core);
         maximum_size_.store(maximum);
     }
-    if (control_.load().workers() > core)
-        nudge_workers();  // those beyond the core or the maximum leave if they are idle
-    else
-        start_for_queued(more);
+    // Those beyond the core or the maximum leave if they are idle; whoever waits for a place may
+    // get a thread.
+    nudge_workers();
+    start_for_queued(more);
 }
 
 void thread_pool_core::set_core_pool_size(int core) {
