@@ -413,12 +413,18 @@ bool thread_pool_core::run_in_place(worker& w, const future_core& wanted) {
     if (!take_back(reinterpret_cast<std::uintptr_t>(&wanted), found)) return false;
     auto& self = thread_control::current();
     const future_core* const outer = self.running_future;
+    const auto reasons_to_interrupt_outer = [&] {
+        return (outer && outer->was_interrupted() ? 1 : 0) +
+               (control_.load().at_least(run_state::stop) ? 1 : 0);
+    };
+    const int reasons_before = reasons_to_interrupt_outer();
+    const bool pending = self.is_interrupted();
     stop_slot stop;
     run_task(w, found, stop);
-    // An interrupt that was meant for the inner task ends with it; one for the outer stays.
+    // An interrupt that was meant for the inner task ends with it. One for the outer stays,
+    // unless it was felt before: then it must not come a second time.
     if (wanted.was_interrupted()) self.take_interrupt();
-    if ((outer && outer->was_interrupted()) || control_.load().at_least(run_state::stop))
-        self.interrupt();
+    if (pending || reasons_to_interrupt_outer() > reasons_before) self.interrupt();
     return true;
 }
 
