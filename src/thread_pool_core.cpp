@@ -428,20 +428,22 @@ bool thread_pool_core::run_in_place(worker& w, const future_core& wanted) {
     return true;
 }
 
+/// Takes a worker out of the books. Returns the thread that left before it, to be joined.
+thread thread_pool_core::strike_out(worker& w) noexcept {
+    deferred_wake wake;
+    std::lock_guard lock(mutex_);
+    completed_ += worker::completed(w.tally());
+    const auto last = workers_.back();
+    last->index = w.index;
+    workers_[w.index] = last;
+    workers_.pop_back();
+    if (workers_.empty()) terminated_.notify_all(wake);  // for await_end()
+    return std::exchange(last_to_leave_, std::move(w.handle));
+}
+
 void thread_pool_core::leave(worker& w, bool abruptly) noexcept {
     if (abruptly) control_.remove_worker();
-    thread before;
-    {
-        deferred_wake wake;
-        std::lock_guard lock(mutex_);
-        completed_ += worker::completed(w.tally());
-        before = std::exchange(last_to_leave_, std::move(w.handle));
-        const auto last = workers_.back();
-        last->index = w.index;
-        workers_[w.index] = last;
-        workers_.pop_back();
-        if (workers_.empty()) terminated_.notify_all(wake);  // for await_end()
-    }
+    thread before = strike_out(w);
     try_terminate();
     const auto seen = control_.load();
     if (!seen.at_least(run_state::stop)) {
@@ -456,11 +458,16 @@ void thread_pool_core::leave(worker& w, bool abruptly) noexcept {
     join_whatever_comes(before);
 }
 
+/// It is not replaced: the next thread of such a factory would hardly do better, and the one
+/// after that. The next task asks for a thread again.
 void thread_pool_core::worker_never_started(worker& w) noexcept {
     tell_uncaught(w.first, std::make_exception_ptr(illegal_state(
                                "a thread of the factory ended without running its body")));
     w.first = task();
-    leave(w, true);
+    control_.remove_worker();
+    thread before = strike_out(w);
+    try_terminate();
+    join_whatever_comes(before);
 }
 
 /// True for a task that ended because shutdown_now() interrupted it: no news to anybody.

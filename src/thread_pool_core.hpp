@@ -94,6 +94,7 @@ private:
     bool take_next(worker& w, task& next);
     bool run_task(worker& w, task& t, stop_slot& stop) noexcept;
     void leave(worker& w, bool abruptly) noexcept;
+    thread strike_out(worker& w) noexcept;
     void nudge_workers();
     void nudge_an_idle_worker();
     void try_terminate();
