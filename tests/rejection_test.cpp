@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cadre/rejection.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/held_task.hpp"
+#include "support/pools.hpp"
+#include "support/waiting_call.hpp"
+
+namespace cadre::testing {
+namespace {
+
+/// Expects that a pool is as it was made.
+void expect_untouched(thread_pool_executor& pool) {
+    EXPECT_TRUE(pool.rejected_execution_handler().target<abort_policy>());
+    EXPECT_EQ(pool.task_count(), 0);
+    EXPECT_EQ(pool.pool_size(), 0);
+    EXPECT_TRUE(pool.queue().empty());
+}
+
+// REJ-001, REJ-004
+TEST(rejection, abort_throws_and_does_not_run_the_task) {
+    thread_pool_executor pool(1, 1, 1h, room_for(1));
+    bool ran = false;
+    EXPECT_THROW(abort_policy{}([&] { ran = true; }, pool), rejected_execution);
+    EXPECT_FALSE(ran);
+    expect_untouched(pool);
+}
+
+// REJ-002, REJ-004
+TEST(rejection, discard_drops_the_task_without_a_word) {
+    thread_pool_executor pool(1, 1, 1h, room_for(1));
+    bool ran = false;
+    discard_policy{}([&] { ran = true; }, pool);
+    EXPECT_FALSE(ran);
+    expect_untouched(pool);
+}
+
+// REJ-003, REJ-004
+TEST(rejection, caller_runs_runs_the_task_here_and_now) {
+    thread_pool_executor pool(1, 1, 1h, room_for(1));
+    std::optional<std::thread::id> where;
+    caller_runs_policy{}([&] { where = std::this_thread::get_id(); }, pool);
+    EXPECT_EQ(where, std::this_thread::get_id());
+    expect_untouched(pool);
+}
+
+/// One thread, a queue for one task, both occupied.
+class saturated : public ::testing::Test {
+protected:
+    explicit saturated(rejected_execution_handler handler = abort_policy{})
+        : pool(1, 1, 1h, room_for(1), default_thread_factory(), std::move(handler)), running(pool) {
+        oldest = pool.submit([this] { ran += "oldest "; });
+    }
+    std::string finish() {
+        running.let_go();
+        pool.close();
+        return ran;
+    }
+
+    std::string ran;  // by one worker at a time, read after close()
+    thread_pool_executor pool;
+    held_task running;
+    future<void> oldest;
+};
+
+class rejection_by_abort : public saturated {};
+// REJ-001, TPE-045
+TEST_F(rejection_by_abort, tells_the_submitter_which_task_and_why) {
+    const auto message = message_of<rejected_execution>(
+        [&] { pool.execute(named("flush", [this] { ran += "new "; })); });
+    EXPECT_NE(message.find("'flush'"), std::string::npos) << message;
+    EXPECT_NE(message.find("[Running, pool size = 1, active threads = 1, queued tasks = 1"),
+              std::string::npos)
+        << message;
+    EXPECT_EQ(finish(), "oldest ");
+}
+
+class rejection_by_discard : public saturated {
+protected:
+    rejection_by_discard() : saturated(discard_policy{}) {}
+};
+// REJ-002
+TEST_F(rejection_by_discard, cancels_the_new_task) {
+    auto dropped = pool.submit([this] { ran += "new "; });
+    EXPECT_TRUE(dropped.is_cancelled());
+    EXPECT_EQ(finish(), "oldest ");
+}
+
+class rejection_by_caller_runs : public saturated {
+protected:
+    rejection_by_caller_runs() : saturated(caller_runs_policy{}) {}
+};
+// REJ-003
+TEST_F(rejection_by_caller_runs, runs_the_task_in_the_submitter_before_it_returns) {
+    auto where = pool.submit([] { return std::this_thread::get_id(); });
+    EXPECT_TRUE(where.is_done());
+    EXPECT_EQ(where.get(), std::this_thread::get_id());
+    EXPECT_EQ(pool.task_count(), 2);
+    EXPECT_EQ(finish(), "oldest ");
+}
+TEST_F(rejection_by_caller_runs, what_the_task_throws_reaches_the_submitter) {
+    EXPECT_THROW(pool.execute([] { throw 42; }), int);
+    EXPECT_THROW(pool.submit([] { throw 42; }).get(), int);
+    EXPECT_EQ(finish(), "oldest ");
+}
+TEST_F(rejection_by_caller_runs, drops_the_task_of_a_pool_that_is_shut_down) {
+    pool.shutdown();
+    auto dropped = pool.submit([this] { ran += "new "; });
+    EXPECT_TRUE(dropped.is_cancelled());
+    EXPECT_EQ(finish(), "oldest ");
+}
+TEST_F(rejection_by_caller_runs, tasks_that_submit_tasks_run_one_inside_the_other) {
+    int depth = 0;
+    std::function<void()> next = [&] {
+        if (++depth < 1000) pool.execute(next);
+    };
+    pool.execute(next);
+    EXPECT_EQ(depth, 1000);
+}
+
+class rejection_by_discard_oldest : public saturated {
+protected:
+    rejection_by_discard_oldest() : saturated(discard_oldest_policy{}) {}
+};
+// REJ-005
+TEST_F(rejection_by_discard_oldest, drops_the_head_of_the_queue_and_queues_the_new_task) {
+    auto newer = pool.submit([this] { ran += "new "; });
+    EXPECT_TRUE(oldest.is_cancelled());
+    EXPECT_FALSE(newer.is_done());
+    EXPECT_EQ(pool.queue().size(), 1u);
+    EXPECT_EQ(finish(), "new ");
+    EXPECT_EQ(pool.completed_task_count(), 2);
+}
+// REJ-006
+TEST_F(rejection_by_discard_oldest, drops_the_new_task_of_a_pool_that_is_shut_down) {
+    pool.shutdown();
+    auto dropped = pool.submit([this] { ran += "new "; });
+    EXPECT_TRUE(dropped.is_cancelled());
+    EXPECT_FALSE(oldest.is_cancelled());
+    EXPECT_EQ(finish(), "oldest ");
+}
+TEST(rejection, discard_oldest_refuses_if_there_is_nothing_to_drop) {
+    thread_pool_executor pool(1, 1, 1h, no_room(), default_thread_factory(),
+                              discard_oldest_policy{});
+    held_task held(pool);
+    EXPECT_THROW(pool.execute([] {}), rejected_execution);
+}
+
+// REJ-007, REJ-008, TPE-045
+TEST(rejection, a_handler_gets_the_pool_and_the_very_task_once) {
+    std::vector<std::string> names;
+    thread_pool_executor* seen = nullptr;
+    thread_pool_executor pool(1, 1, 1h, room_for(1), default_thread_factory(),
+                              [&](task t, thread_pool_executor& by) {
+                                  names.emplace_back(t.name());
+                                  seen = &by;
+                                  t();
+                              });
+    held_tasks held(pool, 2);
+    ASSERT_TRUE(held.have_started(1));
+    bool ran = false;
+    pool.execute(named("very", [&] { ran = true; }));
+    EXPECT_EQ(names, std::vector<std::string>{"very"});
+    EXPECT_EQ(seen, &pool);
+    EXPECT_TRUE(ran);
+    auto submitted = pool.submit(named("task", [] { return 7; }));
+    EXPECT_EQ(names, (std::vector<std::string>{"very", "task"}));
+    EXPECT_EQ(submitted.get(), 7);
+    EXPECT_EQ(pool.task_count(), 2);
+    EXPECT_EQ(pool.completed_task_count(), 0);
+    EXPECT_EQ(pool.queue().size(), 1u);
+    EXPECT_EQ(pool.snapshot().rejected_task_count, 2);
+}
+
+// REJ-009
+TEST(rejection, a_handler_that_was_set_is_used_for_the_next_rejection) {
+    int calls = 0;
+    thread_pool_executor pool(1, 1, 1h, no_room());
+    held_task held(pool);
+    EXPECT_THROW(pool.execute([] {}), rejected_execution);
+    pool.set_rejected_execution_handler([&](task, thread_pool_executor&) { ++calls; });
+    pool.execute([] {});
+    EXPECT_EQ(calls, 1);
+    pool.shutdown();
+    pool.execute([] {});
+    EXPECT_EQ(calls, 2);
+    pool.set_rejected_execution_handler([&](task, thread_pool_executor&) { calls += 10; });
+    pool.execute([] {});
+    EXPECT_EQ(calls, 12);
+}
+
+TEST(rejection, what_a_handler_throws_reaches_the_submitter_as_it_is) {
+    struct own {
+        int value;
+    };
+    thread_pool_executor pool(1, 1, 1h, no_room(), default_thread_factory(),
+                              [](task, thread_pool_executor&) { throw own{7}; });
+    held_task held(pool);
+    future<void> never_given;
+    EXPECT_THROW(pool.execute([] {}), own);
+    EXPECT_THROW(never_given = pool.submit([] {}), own);
+    EXPECT_EQ(pool.task_count(), 1);
+    held.let_go();
+    pool.close();
+}
+
+TEST(rejection, a_handler_may_replace_itself) {
+    int calls = 0;
+    thread_pool_executor pool(1, 1, 1h, no_room());
+    pool.set_rejected_execution_handler(
+        [&calls, alive = std::make_shared<int>(5)](task, thread_pool_executor& by) {
+            by.set_rejected_execution_handler(discard_policy{});
+            calls += *alive;
+        });
+    held_task held(pool);
+    pool.execute([] {});
+    pool.execute([] {});
+    EXPECT_EQ(calls, 5);
+}
+
+TEST(rejection, a_handler_may_execute_the_task_again_and_it_is_decorated_once) {
+    std::atomic<int> decorated = 0;
+    std::atomic<int> runs = 0;
+    int attempts = 0;
+    const auto insist = [&](task t, thread_pool_executor& pool) {
+        if (++attempts == 3) pool.set_maximum_pool_size(2);
+        pool.execute(std::move(t));
+    };
+    const auto count = [&](task t) {
+        ++decorated;
+        return t;
+    };
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .queue = no_room(),
+                               .rejection = insist,
+                               .hooks = {.decorate_task = count}});
+    held_task held(pool);
+    decorated = 0;
+    pool.submit([&] { ++runs; }).get();
+    EXPECT_EQ(attempts, 3);
+    EXPECT_EQ(decorated, 1);
+    EXPECT_EQ(runs, 1);
+}
+
+TEST(rejection, a_handler_may_hand_the_task_to_another_pool) {
+    thread_pool_executor overflow({.core_pool_size = 1, .name = "overflow"});
+    thread_pool_executor pool(
+        1, 1, 1h, no_room(), default_thread_factory(),
+        [&](task t, thread_pool_executor&) { overflow.execute(std::move(t)); });
+    held_task held(pool);
+    auto where = pool.submit([] { return thread_handle::current().name(); });
+    EXPECT_EQ(where.get(), "overflow-thread-1");
+}
+
+class rejection_by_block : public saturated {
+protected:
+    rejection_by_block() : saturated(block_policy{}) {}
+};
+TEST_F(rejection_by_block, waits_for_a_place) {
+    waiting_call submitter([&] { pool.execute([this] { ran += "new "; }); });
+    EXPECT_FALSE(submitter.is_over());
+    running.let_go();
+    EXPECT_TRUE(submitter.returned());
+    EXPECT_EQ(finish(), "oldest new ");
+}
+TEST_F(rejection_by_block, gives_up_after_its_timeout_and_not_before) {
+    pool.set_rejected_execution_handler(block_policy{short_delay});
+    future<void> none;
+    EXPECT_GE(time_of([&] { EXPECT_THROW(pool.execute([] {}), rejected_execution); }), short_delay);
+    pool.set_rejected_execution_handler(block_policy{-1ns});
+    EXPECT_THROW(pool.execute([] {}), rejected_execution);
+    EXPECT_EQ(pool.task_count(), 2);
+}
+TEST_F(rejection_by_block, a_shutdown_ends_the_wait) {
+    std::atomic<bool> rejected = false;
+    waiting_call submitter([&] {
+        try {
+            pool.execute([] {});
+        } catch (const rejected_execution&) {
+            rejected = true;
+        }
+    });
+    pool.shutdown();
+    EXPECT_TRUE(submitter.returned());
+    EXPECT_TRUE(rejected);
+    EXPECT_EQ(finish(), "oldest ");
+}
+TEST_F(rejection_by_block, shutdown_now_ends_the_wait) {
+    std::atomic<bool> rejected = false;
+    waiting_call submitter([&] {
+        try {
+            pool.execute([] {});
+        } catch (const rejected_execution&) {
+            rejected = true;
+        }
+    });
+    EXPECT_EQ(pool.shutdown_now().size(), 1u);
+    EXPECT_TRUE(submitter.returned());
+    EXPECT_TRUE(rejected);
+    EXPECT_EQ(finish(), "");
+}
+TEST_F(rejection_by_block, an_interrupt_ends_the_wait_and_the_task_is_not_accepted) {
+    expect_interruptible([&] { pool.execute([this] { ran += "new "; }); });
+    EXPECT_EQ(pool.task_count(), 2);
+    EXPECT_EQ(finish(), "oldest ");
+}
+TEST_F(rejection_by_block, a_raised_maximum_ends_the_wait) {
+    waiting_call submitter([&] { pool.execute([] {}); });
+    pool.set_maximum_pool_size(2);
+    EXPECT_TRUE(submitter.returned());
+    EXPECT_EQ(running.ended(), 0);
+}
+TEST_F(rejection_by_block, a_resize_ends_the_wait) {
+    waiting_call submitter([&] { pool.execute([] {}); });
+    pool.resize(1, 2);
+    EXPECT_TRUE(submitter.returned());
+    EXPECT_EQ(running.ended(), 0);
+}
+TEST_F(rejection_by_block, a_task_taken_out_of_the_queue_ends_the_wait) {
+    waiting_call submitter([&] { pool.execute([this] { ran += "new "; }); });
+    EXPECT_TRUE(pool.remove(oldest));
+    EXPECT_TRUE(submitter.returned());
+    EXPECT_EQ(finish(), "new ");
+}
+TEST_F(rejection_by_block, is_refused_at_once_by_a_pool_that_is_shut_down) {
+    pool.shutdown();
+    EXPECT_THROW(pool.execute([] {}), rejected_execution);
+}
+TEST(rejection, a_resize_lets_those_in_who_wait_at_a_queue_without_room) {
+    thread_pool_executor pool(1, 1, 1h, no_room(), default_thread_factory(), block_policy{});
+    held_task held(pool);
+    waiting_call submitter([&] { pool.execute([] {}); });
+    pool.resize(2, 2);
+    EXPECT_TRUE(submitter.returned());
+    EXPECT_EQ(held.ended(), 0);
+}
+
+}  // namespace
+}  // namespace cadre::testing

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cadre/thread_pool_executor.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "support/held_task.hpp"
+#include "support/pools.hpp"
+
+namespace cadre::testing {
+namespace {
+
+struct no_std_exception final {};
+struct what_is_null : std::exception {
+    const char* what() const noexcept override { return nullptr; }
+};
+
+/// Ways for user code to fail; the first does not.
+std::vector<std::function<void()>> failures() {
+    return {[] {},
+            [] { throw std::runtime_error("a std::exception"); },
+            [] { throw 42; },
+            [] { throw "a string"; },
+            [] { throw no_std_exception(); },
+            [] { throw what_is_null(); },
+            [] { throw std::bad_alloc(); },
+            [] { throw interrupted(); },
+            [] { throw std::runtime_error(std::string(100'000, 'x')); }};
+}
+
+/// Collects what uncaught_exception is told.
+class uncaught_log {
+public:
+    std::function<void(const task&, std::exception_ptr)> hook() {
+        return [this](const task& t, std::exception_ptr e) {
+            const std::lock_guard lock(mutex_);
+            errors_.push_back(std::move(e));
+            names_ += t.name();
+        };
+    }
+    int size() const {
+        const std::lock_guard lock(mutex_);
+        return static_cast<int>(errors_.size());
+    }
+    std::string names() const {
+        const std::lock_guard lock(mutex_);
+        return names_;
+    }
+    std::vector<std::exception_ptr> errors() const {
+        const std::lock_guard lock(mutex_);
+        return errors_;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::vector<std::exception_ptr> errors_;
+    std::string names_;
+};
+
+// TPE-029
+TEST(thread_pool_failures, a_task_that_throws_does_not_stop_the_pool) {
+    uncaught_log log;
+    std::atomic<int> later = 0;
+    thread_pool_executor pool({.core_pool_size = 2, .hooks = {.uncaught_exception = log.hook()}});
+    int thrown = 0;
+    for (const auto& fail : failures())
+        for (int i = 0; i < 10; ++i, ++thrown) {
+            pool.execute(fail);
+            pool.execute([&] { ++later; });
+        }
+    ASSERT_TRUE(has_completed(pool, 2 * thrown));
+    EXPECT_EQ(later, thrown);
+    EXPECT_EQ(log.size(), thrown - 10);
+    EXPECT_TRUE(has_threads(pool, 2));
+    pool.close();
+    EXPECT_EQ(pool.completed_task_count(), 2 * thrown);
+}
+
+// TPE-029
+TEST(thread_pool_failures, reports_on_stderr_what_nobody_catches) {
+    ::testing::internal::CaptureStderr();
+    {
+        thread_pool_executor pool({.core_pool_size = 1, .name = "orders"});
+        pool.execute(named("flush", [] { throw std::runtime_error("disk full"); }));
+        for (const auto& fail : failures()) pool.execute(fail);
+    }
+    const auto reported = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(reported.find("uncaught in flush: disk full"), std::string::npos) << reported;
+    EXPECT_EQ(std::count(reported.begin(), reported.end(), '\n'), 9);
+    EXPECT_LT(reported.size(), 9 * 600u);
+}
+
+TEST(thread_pool_failures, a_worker_whose_task_threw_is_replaced) {
+    const counting_factory factory;
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .thread_factory = factory,
+                               .hooks = {.uncaught_exception = [](auto&&...) {}}});
+    for (int i = 0; i < 10; ++i) pool.execute([] { throw 1; });
+    ASSERT_TRUE(has_completed(pool, 10));
+    ASSERT_TRUE(eventually([&] { return factory.asked() == 11; }));
+    EXPECT_TRUE(has_threads(pool, 1));
+    EXPECT_EQ(pool.largest_pool_size(), 1);
+}
+
+TEST(thread_pool_failures, tells_uncaught_exception_which_task_threw_what) {
+    uncaught_log log;
+    const auto thrown = std::make_exception_ptr(no_std_exception());
+    {
+        thread_pool_executor pool(
+            {.core_pool_size = 1, .hooks = {.uncaught_exception = log.hook()}});
+        pool.execute(named("flush", [&] { std::rethrow_exception(thrown); }));
+    }
+    EXPECT_EQ(log.names(), "flush");
+    EXPECT_EQ(log.errors(), std::vector{thrown});
+}
+
+TEST(thread_pool_failures, before_and_task_that_throw_each_in_its_way_wear_nothing_out) {
+    uncaught_log log;
+    std::atomic<int> ran = 0;
+    std::atomic<int> after = 0;
+    std::function<void()> fail_before;
+    int submitted = 0;
+    int thrown_before = 0;
+    int thrown_inside = 0;
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .hooks = {.before_execute = [&](auto&&...) { fail_before(); },
+                                         .after_execute = [&](auto&&...) { ++after; },
+                                         .uncaught_exception = log.hook()}});
+    const auto all = failures();
+    for (std::size_t before = 0; before < all.size(); ++before) {
+        for (std::size_t inside = 0; inside < all.size(); ++inside) {
+            fail_before = all[before];
+            pool.execute([&, inside] {
+                ++ran;
+                all[inside]();
+            });
+            ++submitted;
+            if (before != 0)
+                ++thrown_before;
+            else if (inside != 0)
+                ++thrown_inside;
+            ASSERT_TRUE(has_completed(pool, submitted));
+        }
+    }
+    EXPECT_EQ(ran, submitted - thrown_before);
+    EXPECT_EQ(after, ran);
+    EXPECT_EQ(log.size(), thrown_before + thrown_inside);
+    EXPECT_EQ(pool.completed_task_count(), submitted);
+    EXPECT_TRUE(has_threads(pool, 1));
+}
+
+TEST(thread_pool_failures, a_future_whose_before_hook_throws_is_cancelled) {
+    uncaught_log log;
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .hooks = {.before_execute = [](auto&&...) { throw 1; },
+                                         .uncaught_exception = log.hook()}});
+    EXPECT_THROW(pool.submit([] {}).get(), cancellation);
+    pool.close();
+    EXPECT_EQ(log.size(), 1);
+}
+
+TEST(thread_pool_failures, an_after_hook_that_throws_counts_once_and_hides_no_exception) {
+    uncaught_log log;
+    const counting_factory factory;
+    thread_pool_executor pool(
+        {.core_pool_size = 1,
+         .thread_factory = factory,
+         .hooks = {.after_execute = [](auto&&...) { throw 1; }, .uncaught_exception = log.hook()}});
+    pool.execute([] {});
+    ASSERT_TRUE(has_completed(pool, 1));
+    EXPECT_EQ(log.size(), 1);
+    ASSERT_TRUE(eventually([&] { return factory.asked() == 2; }));
+    pool.execute([] { throw no_std_exception(); });
+    ASSERT_TRUE(has_completed(pool, 2));
+    EXPECT_EQ(log.size(), 3);
+    ASSERT_TRUE(eventually([&] { return factory.asked() == 3; }));
+    EXPECT_TRUE(has_threads(pool, 1));
+    EXPECT_EQ(pool.completed_task_count(), 2);
+}
+
+TEST(thread_pool_failures, a_terminated_hook_that_throws_does_not_keep_the_pool_from_its_end) {
+    uncaught_log log;
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .hooks = {.terminated = [] { throw no_std_exception(); },
+                                         .uncaught_exception = log.hook()}});
+    pool.submit([] {}).get();
+    pool.shutdown();
+    EXPECT_TRUE(pool.await_termination(guard));
+    EXPECT_EQ(log.size(), 1);
+}
+
+TEST(thread_pool_failures, what_uncaught_exception_throws_is_dropped_and_counted) {
+    thread_pool_executor pool(
+        {.core_pool_size = 1, .hooks = {.uncaught_exception = [](auto&&...) { throw 1; }}});
+    pool.execute([] { throw 2; });
+    ASSERT_TRUE(has_completed(pool, 1));
+    EXPECT_EQ(pool.snapshot().uncaught_count, 2);
+    pool.submit([] {}).get();
+}
+
+/// Makes threads until it has made so many; from then on fails.
+struct failing_factory {
+    int good;
+    std::function<thread()> fail;
+    std::shared_ptr<std::atomic<int>> asked = std::make_shared<std::atomic<int>>(0);
+    thread operator()(std::function<void()> body) const {
+        return ++*asked <= good ? thread(std::move(body)) : fail();
+    }
+};
+
+TEST(thread_pool_failures, a_factory_that_refuses_leaves_the_pool_with_what_it_has) {
+    thread_pool_executor pool(
+        {.core_pool_size = 10, .thread_factory = failing_factory{4, [] { return thread(); }}});
+    held_tasks held(pool, 10);
+    ASSERT_TRUE(held.have_started(4));
+    EXPECT_EQ(pool.pool_size(), 4);
+    EXPECT_EQ(pool.queue().size(), 6u);
+    EXPECT_FALSE(pool.prestart_core_thread());
+    EXPECT_EQ(pool.prestart_all_core_threads(), 0);
+    held.let_go();
+    pool.close();
+    EXPECT_EQ(pool.completed_task_count(), 10);
+}
+
+TEST(thread_pool_failures, what_a_factory_throws_reaches_the_submitter_and_nothing_changes) {
+    for (const auto& fail : std::vector<std::function<thread()>>{
+             []() -> thread { throw 42; }, []() -> thread { throw std::bad_alloc(); },
+             []() -> thread { throw std::system_error(EAGAIN, std::generic_category()); }}) {
+        thread_pool_executor pool(
+            {.core_pool_size = 10, .thread_factory = failing_factory{4, fail}});
+        held_tasks held(pool, 4);
+        ASSERT_TRUE(held.have_started(4));
+        EXPECT_ANY_THROW(held.add_to(pool));
+        EXPECT_ANY_THROW(pool.prestart_core_thread());
+        EXPECT_EQ(pool.pool_size(), 4);
+        EXPECT_EQ(pool.task_count(), 4);
+        EXPECT_TRUE(pool.queue().empty());
+        held.let_go();
+        pool.close();
+        EXPECT_EQ(pool.completed_task_count(), 4);
+    }
+}
+
+TEST(thread_pool_failures, without_a_core_a_throwing_factory_takes_the_task_back) {
+    thread_pool_executor pool(
+        {.core_pool_size = 0, .thread_factory = [](auto) -> thread { throw 42; }});
+    EXPECT_THROW(pool.execute([] {}), int);
+    EXPECT_TRUE(pool.queue().empty());
+    pool.shutdown();
+    EXPECT_TRUE(pool.is_terminated());
+}
+
+TEST(thread_pool_failures, work_goes_on_with_the_next_task_if_a_worker_could_not_be_replaced) {
+    uncaught_log log;
+    std::atomic<int> runs = 0;
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .thread_factory = failing_factory{1, []() -> thread { throw 42; }},
+                               .hooks = {.uncaught_exception = log.hook()}});
+    gate may_throw;
+    pool.execute([&] {
+        may_throw.wait();
+        throw no_std_exception();
+    });
+    for (int i = 0; i < 100; ++i) pool.execute([&] { ++runs; });
+    may_throw.open();
+    ASSERT_TRUE(has_threads(pool, 0));
+    ASSERT_TRUE(eventually([&] { return log.size() == 2; }));
+    EXPECT_EQ(pool.queue().size(), 100u);
+    pool.set_thread_factory(default_thread_factory());
+    pool.execute([&] { ++runs; });
+    EXPECT_TRUE(eventually([&] { return runs == 101; }));
+}
+
+TEST(thread_pool_failures, a_factory_that_drops_the_body_is_an_error_for_the_submitter) {
+    thread_pool_executor pool({.core_pool_size = 1, .thread_factory = [](auto body) {
+                                   body = nullptr;
+                                   return thread([] {});
+                               }});
+    EXPECT_THROW(pool.execute([] {}), illegal_state);
+    EXPECT_EQ(pool.pool_size(), 0);
+    pool.close();
+}
+
+TEST(thread_pool_failures, a_thread_that_never_runs_its_body_is_told_of_and_not_replaced_for_ever) {
+    uncaught_log log;
+    std::atomic<int> asked = 0;
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .thread_factory =
+                                   [&](std::function<void()> body) {
+                                       ++asked;
+                                       return thread([body = std::move(body)] {});
+                                   },
+                               .hooks = {.uncaught_exception = log.hook()}});
+    std::optional<future<void>> result;
+    try {
+        result = pool.submit([] {});
+    } catch (const illegal_state&) {}  // the thread had ended before it was looked at
+    if (result) {
+        EXPECT_THROW(result->get(), cancellation);
+    }
+    EXPECT_TRUE(has_threads(pool, 0));
+    std::this_thread::sleep_for(short_delay);
+    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(log.size(), result ? 1 : 0);
+    pool.close();
+    EXPECT_EQ(pool.completed_task_count(), 0);
+}
+
+TEST(thread_pool_failures, a_body_that_is_run_twice_makes_one_worker) {
+    std::atomic<int> runs = 0;
+    thread_pool_executor pool({.core_pool_size = 1, .thread_factory = [](auto body) {
+                                   return thread([body = std::move(body)] {
+                                       body();
+                                       body();
+                                   });
+                               }});
+    for (int i = 0; i < 10; ++i) pool.execute([&] { ++runs; });
+    pool.close();
+    EXPECT_EQ(runs, 10);
+}
+
+/// Throws when it is destroyed, unless it was moved from.
+struct throwing_destructor {
+    std::shared_ptr<int> armed = std::make_shared<int>(0);
+    throwing_destructor() = default;
+    throwing_destructor(const throwing_destructor&) = default;
+    throwing_destructor(throwing_destructor&&) noexcept = default;
+    ~throwing_destructor() noexcept(false) {
+        if (armed && armed.use_count() == 1 && std::uncaught_exceptions() == 0)
+            throw no_std_exception();
+    }
+    void operator()() const {}
+};
+
+TEST(thread_pool_failures, a_capture_whose_destructor_throws_is_told_of_and_harms_nobody) {
+    uncaught_log log;
+    thread_pool_executor pool({.core_pool_size = 1, .hooks = {.uncaught_exception = log.hook()}});
+    pool.execute(throwing_destructor());
+    ASSERT_TRUE(has_completed(pool, 1));
+    EXPECT_EQ(log.size(), 1);
+    pool.submit([] {}).get();
+    EXPECT_TRUE(eventually([&] { return pool.active_count() == 0; }));
+}
+
+TEST(thread_pool_failures, a_rejected_capture_whose_destructor_throws_harms_nobody) {
+    thread_pool_executor pool(
+        {.core_pool_size = 1, .queue = no_room(), .rejection = discard_policy{}});
+    held_task held(pool);
+    pool.execute(throwing_destructor());
+    EXPECT_EQ(pool.task_count(), 1);
+}
+
+/// Throws when it is moved for the n-th time.
+struct throwing_move {
+    int moves_left;
+    explicit throwing_move(int moves) : moves_left(moves) {}
+    throwing_move(throwing_move&& other) noexcept(false) : moves_left(other.moves_left - 1) {
+        if (moves_left < 0) throw no_std_exception();
+    }
+    void operator()() const {}
+};
+
+TEST(thread_pool_failures, a_callable_whose_move_throws_fails_the_submitter_or_is_never_moved) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    EXPECT_THROW(pool.execute(throwing_move(0)), no_std_exception);
+    EXPECT_THROW((void)pool.submit(throwing_move(0)), no_std_exception);
+    EXPECT_EQ(pool.task_count(), 0);
+    pool.execute(throwing_move(1));
+    ASSERT_TRUE(has_completed(pool, 1));
+}
+
+/// Cannot be moved into its future.
+struct throwing_result {
+    throwing_result() = default;
+    throwing_result(throwing_result&&) noexcept(false) { throw no_std_exception(); }
+};
+
+TEST(thread_pool_failures, a_result_that_cannot_be_moved_is_the_failure_of_its_task) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    auto result = pool.submit([]() -> throwing_result { return {}; });
+    EXPECT_THROW((void)result.get(), no_std_exception);
+    pool.submit([] {}).get();
+}
+
+}  // namespace
+}  // namespace cadre::testing

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cadre/thread_pool_executor.hpp>
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "support/held_task.hpp"
+#include "support/pools.hpp"
+
+namespace cadre::testing {
+namespace {
+
+/// Has the pool start so many threads, and leaves them idle.
+void pump(thread_pool_executor& pool, int threads) {
+    held_tasks held(pool, threads);
+    ASSERT_TRUE(held.have_started(threads));
+    ASSERT_EQ(pool.pool_size(), threads);
+    held.let_go();
+    ASSERT_TRUE(eventually([&] { return held.ended() == threads; }));
+}
+
+// TPE-038
+TEST(thread_pool_idle, core_threads_leave_after_keep_alive_if_they_may) {
+    thread_pool_executor pool(2, 10, short_delay, room_for(10));
+    pool.allow_core_thread_time_out(true);
+    pool.submit([] {}).get();
+    EXPECT_TRUE(has_threads(pool, 0));
+    EXPECT_EQ(pool.largest_pool_size(), 1);
+}
+
+// TPE-038
+TEST(thread_pool_idle, an_idle_core_thread_stays_for_all_of_keep_alive) {
+    thread_pool_executor pool(1, 1, 50ms, room_for(10));
+    pool.allow_core_thread_time_out(true);
+    const auto start = std::chrono::steady_clock::now();
+    pool.submit([] {}).get();
+    ASSERT_TRUE(has_threads(pool, 0));
+    EXPECT_GE(std::chrono::steady_clock::now() - start, 50ms);
+}
+
+// TPE-039
+TEST(thread_pool_idle, core_threads_stay_when_keep_alive_is_over) {
+    thread_pool_executor pool(2, 10, short_delay, room_for(10));
+    pool.allow_core_thread_time_out(false);
+    pump(pool, 2);
+    std::this_thread::sleep_for(2 * short_delay);
+    EXPECT_EQ(pool.pool_size(), 2);
+}
+
+TEST(thread_pool_idle, shrinks_to_the_core_and_not_below) {
+    thread_pool_executor pool(4, 8, short_delay, no_room());
+    pump(pool, 8);
+    EXPECT_TRUE(has_threads(pool, 4));
+    std::this_thread::sleep_for(2 * short_delay);
+    EXPECT_EQ(pool.pool_size(), 4);
+    EXPECT_EQ(pool.largest_pool_size(), 8);
+}
+
+TEST(thread_pool_idle, extra_threads_leave_at_once_without_a_keep_alive) {
+    thread_pool_executor pool(1, 8, 0s, no_room());
+    pump(pool, 8);
+    EXPECT_TRUE(has_threads(pool, 1));
+}
+
+TEST(thread_pool_idle, a_pool_without_a_core_keeps_no_thread) {
+    thread_pool_executor pool(0, 1, 0s, any_room());
+    for (int i = 0; i < 50; ++i) pool.submit([] {}).get();
+    EXPECT_TRUE(has_threads(pool, 0));
+    pool.submit([] {}).get();  // and makes one again
+}
+
+TEST(thread_pool_idle, grows_again_after_it_was_empty) {
+    thread_pool_executor pool(4, 4, 1ms, room_for(10));
+    pool.allow_core_thread_time_out(true);
+    for (int round = 0; round < 3; ++round) {
+        pump(pool, 4);
+        ASSERT_TRUE(has_threads(pool, 0));
+    }
+    EXPECT_EQ(pool.largest_pool_size(), 4);
+    EXPECT_EQ(pool.completed_task_count(), 12);
+}
+
+TEST(thread_pool_idle, a_shorter_keep_alive_holds_for_threads_that_wait_already) {
+    thread_pool_executor pool(1, 4, 1h, no_room());
+    pump(pool, 4);
+    pool.set_keep_alive(1ms);
+    EXPECT_TRUE(has_threads(pool, 1));
+}
+
+TEST(thread_pool_idle, letting_core_threads_time_out_holds_for_those_that_wait_already) {
+    thread_pool_executor pool(4, 4, 1ms, room_for(10));
+    pump(pool, 4);
+    pool.allow_core_thread_time_out(true);
+    EXPECT_TRUE(has_threads(pool, 0));
+}
+
+TEST(thread_pool_idle, a_thread_that_has_left_is_not_counted_as_completed_tasks_lost) {
+    thread_pool_executor pool(0, 4, 0s, no_room());
+    for (int i = 0; i < 10; ++i) {
+        ASSERT_TRUE(has_threads(pool, 0));
+        pool.submit([] {}).get();
+    }
+    ASSERT_TRUE(has_threads(pool, 0));
+    EXPECT_EQ(pool.completed_task_count(), 10);
+    EXPECT_EQ(pool.task_count(), 10);
+}
+
+TEST(thread_pool_idle, prestarting_does_not_chase_threads_that_leave_at_once) {
+    const counting_factory factory;
+    thread_pool_executor pool(8, 8, 1us, any_room(), factory);
+    pool.allow_core_thread_time_out(true);
+    EXPECT_LE(pool.prestart_all_core_threads(), 8);
+    EXPECT_LE(factory.asked(), 8);
+    EXPECT_TRUE(has_threads(pool, 0));
+}
+
+TEST(thread_pool_idle, idle_threads_are_not_replaced_for_nothing) {
+    const counting_factory factory;
+    thread_pool_executor pool(2, 4, 1ms, no_room(), factory);
+    pump(pool, 4);
+    ASSERT_TRUE(has_threads(pool, 2));
+    std::this_thread::sleep_for(short_delay);
+    EXPECT_EQ(factory.asked(), 4);
+}
+
+}  // namespace
+}  // namespace cadre::testing

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cadre/thread_pool_executor.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/held_task.hpp"
+#include "support/pools.hpp"
+
+namespace cadre::testing {
+namespace {
+
+TEST(thread_pool_nesting, a_task_may_wait_for_its_child_on_a_pool_of_one_thread) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    auto parent = pool.submit([&] {
+        auto child = pool.submit([] { return std::this_thread::get_id(); });
+        return child.get() == std::this_thread::get_id();
+    });
+    EXPECT_TRUE(parent.get());
+    EXPECT_EQ(pool.largest_pool_size(), 1);
+    ASSERT_TRUE(has_completed(pool, 2));
+}
+
+TEST(thread_pool_nesting, chains_of_parents_and_children_may_be_500_deep) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    std::function<int(int)> descend = [&](int depth) -> int {
+        return depth == 0 ? 0 : 1 + pool.submit(descend, depth - 1).get();
+    };
+    EXPECT_EQ(pool.submit(descend, 500).get(), 500);
+    ASSERT_TRUE(has_completed(pool, 501));
+    EXPECT_EQ(pool.largest_pool_size(), 1);
+}
+
+TEST(thread_pool_nesting, a_tree_of_tasks_finishes_on_any_number_of_threads) {
+    for (const int threads : {1, 2, 4}) {
+        thread_pool_executor pool({.core_pool_size = threads});
+        std::function<int(int)> fan_out = [&](int depth) -> int {
+            if (depth == 0) return 1;
+            auto left = pool.submit(fan_out, depth - 1);
+            auto right = pool.submit(fan_out, depth - 1);
+            return left.get() + right.get();
+        };
+        EXPECT_EQ(pool.submit(fan_out, 8).get(), 256);
+    }
+}
+
+TEST(thread_pool_nesting, runs_the_task_it_waits_for_and_no_stranger) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    std::string order;  // one worker
+    auto parent = pool.submit([&] {
+        pool.execute([&] { order += "stranger "; });
+        auto child = pool.submit([&] { order += "child "; });
+        child.wait();
+        order += "parent ";
+    });
+    parent.get();
+    pool.close();
+    EXPECT_EQ(order, "child parent stranger ");
+}
+
+TEST(thread_pool_nesting, counts_a_task_run_in_place_as_a_task_of_its_own) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    auto seen = pool.submit([&] { return pool.submit([&] { return pool.snapshot(); }).get(); });
+    const auto s = seen.get();
+    EXPECT_EQ(s.active_count, 1);
+    EXPECT_EQ(s.pool_size, 1);
+    EXPECT_EQ(s.task_count, 2);
+    EXPECT_EQ(s.completed_task_count, 0);
+}
+
+TEST(thread_pool_nesting, a_child_that_fails_in_place_fails_its_own_future_alone) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    auto parent = pool.submit([&] {
+        auto child = pool.submit([] { throw 42; });
+        EXPECT_THROW(child.get(), int);
+        return 1;
+    });
+    EXPECT_EQ(parent.get(), 1);
+}
+
+TEST(thread_pool_nesting, invoke_all_inside_a_pool_of_one_thread_finishes) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    auto sum = pool.submit([&] {
+        int total = 0;
+        for (auto& part : pool.invoke_all(std::vector<std::function<int()>>(5, [] { return 2; })))
+            total += part.get();
+        return total;
+    });
+    EXPECT_EQ(sum.get(), 10);
+}
+
+TEST(thread_pool_nesting, a_timed_wait_runs_nothing_and_times_out) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    auto parent = pool.submit([&] {
+        auto child = pool.submit([] {});
+        return child.wait_for(short_delay);
+    });
+    EXPECT_FALSE(parent.get());
+}
+
+TEST(thread_pool_nesting, a_task_that_waits_for_itself_is_told_so_by_name) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    std::optional<shared_future<void>> self;
+    gate known;
+    self = pool.submit(named("narcissus",
+                             [&] {
+                                 known.wait();
+                                 const auto mine = *self;
+                                 mine.get();
+                             }))
+               .share();
+    known.open();
+    const auto message = message_of<illegal_state>([&] { self->get(); });
+    EXPECT_NE(message.find("'narcissus'"), std::string::npos) << message;
+}
+
+TEST(thread_pool_nesting, a_circle_of_tasks_is_told_so_by_name) {
+    for (const int threads : {1, 3}) {
+        thread_pool_executor pool({.core_pool_size = threads});
+        std::vector<std::optional<shared_future<int>>> circle(3);
+        gate known;
+        const char* const names[] = {"rock", "paper", "scissors"};
+        for (std::size_t i = 0; i < 3; ++i)
+            circle[i] = pool.submit(named(names[i],
+                                          [&, i] {
+                                              known.wait();
+                                              const auto next = *circle[(i + 1) % 3];
+                                              return next.get();
+                                          }))
+                            .share();
+        known.open();
+        for (auto& each : circle) {
+            const auto message = message_of<illegal_state>([&] { each->get(); });
+            int named_in_it = 0;
+            for (const auto* name : names)
+                if (message.find(name) != std::string::npos) ++named_in_it;
+            // Tasks that run one inside the other on one thread stand there as one.
+            EXPECT_GE(named_in_it, threads == 1 ? 2 : 3) << message;
+        }
+    }
+}
+
+TEST(thread_pool_nesting, a_task_may_shut_its_pool_down) {
+    for (const bool at_once : {false, true}) {
+        thread_pool_executor pool({.core_pool_size = 2});
+        std::vector<future<void>> all;
+        for (int i = 0; i < 2; ++i)
+            all.push_back(pool.submit([&] {
+                if (at_once)
+                    pool.shutdown_now();
+                else
+                    pool.shutdown();
+            }));
+        EXPECT_TRUE(pool.await_termination(guard));
+        for (auto& each : all) EXPECT_TRUE(each.is_done());
+    }
+}
+
+TEST(thread_pool_nesting, shutdown_now_from_a_task_interrupts_that_task_too) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    auto interrupted_itself = pool.submit([&] {
+        pool.shutdown_now();
+        return this_thread::interrupted();
+    });
+    EXPECT_TRUE(interrupted_itself.get());
+    EXPECT_TRUE(pool.await_termination(guard));
+}
+
+TEST(thread_pool_nesting, a_task_may_resize_its_pool) {
+    thread_pool_executor pool(1, 1, 1h, any_room());
+    gate may_end;
+    std::atomic<int> together = 0;
+    pool.submit([&] { pool.resize(4, 4); }).get();
+    for (int i = 0; i < 4; ++i)
+        pool.execute([&] {
+            ++together;
+            may_end.wait();
+        });
+    EXPECT_TRUE(eventually([&] { return together == 4; }));
+    may_end.open();
+    pool.submit([&] { pool.resize(0, 1); }).get();
+    EXPECT_TRUE(has_threads(pool, 1));
+}
+
+TEST(thread_pool_nesting, close_on_a_worker_is_an_error_and_changes_nothing) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    EXPECT_THROW(pool.submit([&] { pool.close(); }).get(), illegal_state);
+    EXPECT_FALSE(pool.is_shutdown());
+}
+
+TEST(thread_pool_nesting, a_worker_cannot_await_the_end_of_its_pool) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    EXPECT_THROW(
+        pool.submit([&] { pool.await_termination(std::chrono::nanoseconds::max()); }).get(),
+        illegal_state);
+    EXPECT_FALSE(pool.submit([&] {
+                         pool.shutdown();
+                         return pool.await_termination(short_delay);
+                     })
+                     .get());
+    EXPECT_TRUE(pool.await_termination(guard));
+}
+
+TEST(thread_pool_nesting, a_worker_may_await_the_end_of_another_pool) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    auto sum = pool.submit([] {
+        std::atomic<int> total = 0;
+        {
+            thread_pool_executor inner({.core_pool_size = 2});
+            for (int i = 1; i <= 10; ++i) inner.execute([&total, i] { total += i; });
+            inner.close();
+        }
+        return total.load();
+    });
+    EXPECT_EQ(sum.get(), 55);
+}
+
+TEST(thread_pool_nesting, a_pool_destroyed_by_its_own_task_finishes_its_work) {
+    std::atomic<int> runs = 0;
+    gate terminated;
+    auto pool = std::make_shared<thread_pool_executor>(thread_pool_options{
+        .core_pool_size = 2, .hooks = {.terminated = [&] { terminated.open(); }}});
+    gate handed_over;
+    pool->execute([&, pool]() mutable {
+        handed_over.wait();
+        pool.reset();  // the last one
+        ++runs;
+    });
+    for (int i = 0; i < 10; ++i) pool->execute([&] { ++runs; });
+    pool.reset();
+    handed_over.open();
+    EXPECT_TRUE(terminated.wait());
+    EXPECT_EQ(runs, 11);
+}
+
+TEST(thread_pool_nesting, a_pool_may_die_with_the_captures_of_its_last_task) {
+    gate terminated;
+    auto pool = std::make_shared<thread_pool_executor>(thread_pool_options{
+        .core_pool_size = 1, .hooks = {.terminated = [&] { terminated.open(); }}});
+    gate handed_over;
+    pool->execute([&handed_over, pool] { handed_over.wait(); });
+    pool.reset();
+    handed_over.open();
+    EXPECT_TRUE(terminated.wait());
+}
+
+TEST(thread_pool_nesting, captures_are_gone_when_get_returns) {
+    thread_pool_executor pool({.core_pool_size = 2});
+    for (int i = 0; i < 1000; ++i) {
+        auto capture = std::make_shared<int>(i);
+        const std::weak_ptr<int> alive = capture;
+        EXPECT_EQ(pool.submit([capture = std::move(capture)] { return *capture; }).get(), i);
+        ASSERT_TRUE(alive.expired());
+    }
+}
+
+TEST(thread_pool_nesting, an_idle_pool_holds_on_to_no_task) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    auto capture = std::make_shared<int>(0);
+    const std::weak_ptr<int> alive = capture;
+    pool.execute([capture = std::move(capture)] {});
+    ASSERT_TRUE(has_completed(pool, 1));
+    EXPECT_TRUE(alive.expired());
+}
+
+TEST(thread_pool_nesting, an_interrupt_that_was_handled_does_not_come_back_after_a_nested_task) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    gate entered;
+    gate over;
+    bool came_back = false;
+    auto outer = pool.submit([&] {
+        entered.open();
+        try {
+            this_thread::sleep_for(1h);
+        } catch (const interrupted&) {}
+        pool.submit([] {}).get();  // a task that cleans up
+        came_back = this_thread::is_interrupted();
+        over.open();
+    });
+    ASSERT_TRUE(entered.wait());
+    EXPECT_TRUE(outer.cancel(true));
+    ASSERT_TRUE(over.wait());
+    EXPECT_FALSE(came_back);
+}
+
+}  // namespace
+}  // namespace cadre::testing
