@@ -11,10 +11,13 @@ namespace cadre::executors {
 namespace {
 
 /// Passes everything on that a service can do, and hides what it is.
-class unconfigurable_service final : public executor_service {
+template <class Service>
+class unconfigurable_service : public Service {
 public:
-    explicit unconfigurable_service(std::unique_ptr<executor_service> service)
-        : service_(std::move(service)) {}
+    explicit unconfigurable_service(std::unique_ptr<Service> service)
+        : service_(std::move(service)) {
+        if (!service_) throw std::invalid_argument("service is null");
+    }
 
     void execute(task t) override { service_->execute(std::move(t)); }
     void shutdown() override { service_->shutdown(); }
@@ -27,8 +30,24 @@ public:
     }
     void close() override { service_->close(); }
 
+protected:
+    Service& service() const { return *service_; }
+
 private:
-    const std::unique_ptr<executor_service> service_;
+    const std::unique_ptr<Service> service_;
+};
+
+class unconfigurable_scheduled_service final
+    : public unconfigurable_service<scheduled_executor_service> {
+public:
+    using unconfigurable_service::unconfigurable_service;
+
+    void start_timer(detail::intrusive_ptr<detail::timer_core> timer,
+                     detail::timetable when) override {
+        service().start_timer(std::move(timer), std::move(when));
+    }
+    std::chrono::steady_clock::time_point now() const override { return service().now(); }
+    std::chrono::system_clock::time_point wall_now() const override { return service().wall_now(); }
 };
 
 }  // namespace
@@ -53,9 +72,23 @@ std::unique_ptr<thread_pool_executor> cached_thread_pool(thread_factory factory)
                             .thread_factory = std::move(factory)});
 }
 
+std::unique_ptr<scheduled_thread_pool_executor> scheduled_thread_pool(int threads,
+                                                                      thread_factory factory) {
+    return std::make_unique<scheduled_thread_pool_executor>(threads, std::move(factory));
+}
+
+std::unique_ptr<scheduled_executor_service> single_thread_scheduled_executor(
+    thread_factory factory) {
+    return unconfigurable(scheduled_thread_pool(1, std::move(factory)));
+}
+
 std::unique_ptr<executor_service> unconfigurable(std::unique_ptr<executor_service> service) {
-    if (!service) throw std::invalid_argument("service is null");
-    return std::make_unique<unconfigurable_service>(std::move(service));
+    return std::make_unique<unconfigurable_service<executor_service>>(std::move(service));
+}
+
+std::unique_ptr<scheduled_executor_service> unconfigurable(
+    std::unique_ptr<scheduled_executor_service> service) {
+    return std::make_unique<unconfigurable_scheduled_service>(std::move(service));
 }
 
 }  // namespace cadre::executors

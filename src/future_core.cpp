@@ -193,6 +193,7 @@ bool future_core::run_and_reset() {
             thrown = std::current_exception();
         }
     }
+    if (thrown && survives(thrown)) thrown = nullptr;
     if (!thrown && move(running, pending)) return true;
     drop_callable();
     if (thrown) set_exception(std::move(thrown));
@@ -247,6 +248,7 @@ bool future_core::cancel_this(bool may_interrupt) {
             listener = own->listener;
         }
         drop_callable();
+        on_cancelled_unstarted();
         if (listener) listener->cancelled(*this);
         tell(cancelled, word_.load() & watched);
         return true;

@@ -231,6 +231,22 @@ void thread_pool_core::admit_waiting(task t, steady_time deadline) {
     }
 }
 
+void thread_pool_core::ensure_worker() {
+    const int workers = control_.load().workers();
+    if (workers < core_size_.load())
+        add_worker(nullptr, limit::core);
+    else if (workers == 0)
+        add_worker(nullptr, limit::maximum);
+}
+
+void thread_pool_core::ensure_worker_quietly() noexcept {
+    try {
+        ensure_worker();
+    } catch (...) {
+        tell_uncaught(task(), std::current_exception());
+    }
+}
+
 bool thread_pool_core::prestart_core_thread() {
     return control_.load().workers() < core_size_.load() && add_worker(nullptr, limit::core);
 }
@@ -339,6 +355,7 @@ void thread_pool_core::run_worker(worker& w) noexcept {
 /// the maximum; the worker was idle for too long and is not needed for what is queued.
 bool thread_pool_core::take_next(worker& w, task& next) {
     auto& self = *w.started.load(std::memory_order_relaxed);
+    auto patience = std::chrono::nanoseconds::zero();
     for (bool timed_out = false;;) {
         self.take_nudge();
         self.take_interrupt();
@@ -357,7 +374,13 @@ bool thread_pool_core::take_next(worker& w, task& next) {
         try {
             const nudgeable_scope nudgeable(self);
             if (timed) {
-                auto polled = queue_->poll_for(keep_alive_.load());
+                // A worker that has timed out but must stay for what is queued, and not due yet,
+                // has no reason to look again soon.
+                const auto idle =
+                    std::max(keep_alive_.load(), timed_out ? patience : patience.zero());
+                patience = std::clamp<std::chrono::nanoseconds>(
+                    2 * patience, std::chrono::milliseconds(10), std::chrono::seconds(1));
+                auto polled = queue_->poll_for(idle);
                 timed_out = !polled;
                 if (polled) next = std::move(*polled);
             } else {
@@ -409,8 +432,14 @@ bool thread_pool_core::run_task(worker& w, task& t, stop_slot& stop) noexcept {
 
 bool thread_pool_core::run_in_place(worker& w, const future_core& wanted) {
     if (wanted.home() != this || wanted.state() != future_state::pending) return false;
+    const auto startable = wanted.startable_at();
+    if (startable == forever) return false;
+    if (startable > std::chrono::steady_clock::now()) {
+        wanted.wait_until(startable);
+        return true;  // whatever came of it, the caller looks again
+    }
     task found;
-    if (!take_back(reinterpret_cast<std::uintptr_t>(&wanted), found)) return false;
+    if (!take_back(wanted.identity(), found)) return false;
     auto& self = thread_control::current();
     const future_core* const outer = self.running_future;
     const auto reasons_to_interrupt_outer = [&] {

@@ -37,6 +37,11 @@ public:
     bool admit(task& t);
     /// As admit(), waiting for a place. Throws rejected_execution.
     void admit_waiting(task t, steady_time deadline);
+    void reject(task t, thread_pool_executor& face);
+    /// For a task that was put into the queue by other ways than admit(): a thread if there are
+    /// fewer than the core, or none. Throws what the factory throws.
+    void ensure_worker();
+    void ensure_worker_quietly() noexcept;
     bool prestart_core_thread();
     int prestart_all_core_threads();
 
@@ -52,6 +57,7 @@ public:
     /// Waits until terminated and all threads are joined, whatever comes.
     void await_end() noexcept;
     bool is_called_by_worker() const;
+    void try_terminate();
 
     // Settings.
     void resize(int core, int maximum);
@@ -80,7 +86,6 @@ private:
     // Admission.
     task prepare(task t);
     task decorated(task t);
-    void reject(task t, thread_pool_executor& face);
     /// After a task was queued: false, with the task back in t, if the pool has shut down since.
     bool confirm_queued(std::uintptr_t identity, task& t);
     bool take_back(std::uintptr_t identity, task& t);
@@ -97,7 +102,6 @@ private:
     thread strike_out(worker& w) noexcept;
     void nudge_workers();
     void nudge_an_idle_worker();
-    void try_terminate();
     void tell_uncaught(const task& t, const std::exception_ptr& error) noexcept;
     bool is_asked_for(const std::exception_ptr& error) const noexcept;
     void start_for_queued(int more);

@@ -3,7 +3,9 @@
 
 /// All of the core.
 
+#include <cadre/clock.hpp>
 #include <cadre/completion_service.hpp>
+#include <cadre/cron.hpp>
 #include <cadre/errors.hpp>
 #include <cadre/executor.hpp>
 #include <cadre/executors.hpp>
@@ -18,6 +20,8 @@
 #include <cadre/queue/priority_blocking_queue.hpp>
 #include <cadre/queue/synchronous_queue.hpp>
 #include <cadre/rejection.hpp>
+#include <cadre/scheduled_executor_service.hpp>
+#include <cadre/scheduled_thread_pool_executor.hpp>
 #include <cadre/sizing.hpp>
 #include <cadre/task.hpp>
 #include <cadre/thread.hpp>

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include <cadre/executor.hpp>
+#include <cadre/scheduled_thread_pool_executor.hpp>
 #include <cadre/task.hpp>
 #include <cadre/thread.hpp>
 #include <cadre/thread_pool_executor.hpp>
@@ -36,9 +37,26 @@ std::unique_ptr<executor_service> single_thread_executor(
 std::unique_ptr<thread_pool_executor> cached_thread_pool(
     thread_factory factory = default_thread_factory());
 
+/// `threads` threads (zero: one when there is work) for delayed and periodic tasks. Danger: the
+/// queue is unbounded; and a task that outlasts its period keeps a thread from the others.
+std::unique_ptr<scheduled_thread_pool_executor> scheduled_thread_pool(
+    int threads, thread_factory factory = default_thread_factory());
+
+/// One thread for delayed and periodic tasks, which cannot be reconfigured. Danger: one slow task
+/// makes all others late.
+std::unique_ptr<scheduled_executor_service> single_thread_scheduled_executor(
+    thread_factory factory = default_thread_factory());
+
 /// The same service without its settings: a cast does not find the pool behind it. Throws
 /// std::invalid_argument if there is none.
 std::unique_ptr<executor_service> unconfigurable(std::unique_ptr<executor_service> service);
+std::unique_ptr<scheduled_executor_service> unconfigurable(
+    std::unique_ptr<scheduled_executor_service> service);
+/// So that a scheduled pool stays a scheduled service.
+inline std::unique_ptr<scheduled_executor_service> unconfigurable(
+    std::unique_ptr<scheduled_thread_pool_executor> service) {
+    return unconfigurable(std::unique_ptr<scheduled_executor_service>(std::move(service)));
+}
 
 /// A callable that runs `f` and returns `value`, for where a result is asked for. Throws
 /// std::invalid_argument if f is empty.

@@ -207,6 +207,7 @@ public:
 private:
     friend struct discard_oldest_policy;
     friend struct block_policy;
+    friend class scheduled_thread_pool_executor;
 
     bool remove_task(const detail::future_core* wanted);
 

@@ -104,6 +104,14 @@ public:
     int priority() const noexcept;
     std::stop_token stop_token(thread_control& runner) override;
 
+    /// Before this, nobody may start it, not even who waits for it; the end of time: only its
+    /// pool may.
+    virtual steady_time startable_at() const { return steady_time::min(); }
+    /// What it is known by in a queue.
+    virtual std::uintptr_t identity() const noexcept {
+        return reinterpret_cast<std::uintptr_t>(this);
+    }
+
     /// The pool that accepted it; compared, never followed.
     const void* home() const noexcept { return home_.load(std::memory_order_relaxed); }
     void set_home(const void* pool) noexcept { home_.store(pool, std::memory_order_relaxed); }
@@ -129,6 +137,10 @@ protected:
     /// At most once, by whoever owns the callable.
     virtual void destroy_callable() = 0;
     virtual void on_done(future_state) {}
+    /// It was cancelled before it started. Called once, before those who wait are told.
+    virtual void on_cancelled_unstarted() {}
+    /// A run that resets threw this; true if it may be run again all the same.
+    virtual bool survives(const std::exception_ptr&) { return false; }
 
     /// True for the one who may store the outcome and then calls finish().
     bool begin_completion() noexcept;

@@ -159,6 +159,13 @@ public:
     }
     ~runnable_core() override { this->drop_callable(); }
 
+    /// A task that wraps another is known by that one.
+    std::uintptr_t identity() const noexcept override {
+        if constexpr (requires { function_.wrapped_identity(); })
+            if (const auto wrapped = function_.wrapped_identity()) return wrapped;
+        return future_core::identity();
+    }
+
     /// For its maker, before anybody else knows the task.
     OnDone& done_function() noexcept { return on_done_; }
 
@@ -197,7 +204,8 @@ private:
     void destroy_callable() override {
         if (std::exchange(this->owns_callable_, false)) std::destroy_at(&function_);
     }
-    void on_done([[maybe_unused]] future_state how) override {
+    void on_done(future_state how) override {
+        Core::on_done(how);
         if constexpr (!std::is_same_v<OnDone, no_on_done>) on_done_(how);
     }
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <vector>
+
+#include <cadre/clock.hpp>
+
+namespace cadre {
+
+/// A clock that stands still until it is told to go on, for tests of what happens over time: a
+/// scheduler that runs on it plays a year in an instant, the same way every time.
+///
+///     cadre::manual_clock clock;
+///     cadre::scheduled_thread_pool_executor pool({.core_pool_size = 1, .clock = &clock});
+///     pool.schedule_at_fixed_rate([&] { ++beats; }, 1h, 1h);
+///     clock.advance(24h);
+///     EXPECT_EQ(beats, 24);
+///
+/// With one thread in the pool, tasks run in the order of their times, then of their submission.
+/// The clock must outlive the schedulers that use it. All members may be called from any thread,
+/// but not from tasks that run on it where it says so.
+class manual_clock final : public scheduler_clock {
+public:
+    /// Starts at midnight of 1 January 2000, UTC, unless told otherwise.
+    explicit manual_clock(std::chrono::system_clock::time_point wall_start = default_start());
+
+    std::chrono::steady_clock::time_point now() const override;
+    std::chrono::system_clock::time_point wall_now() const override;
+
+    /// Moves time on by d, from one time that a scheduler waits for to the next; at each, waits
+    /// until all that is due has run. Not from a task that runs on this clock.
+    void advance(std::chrono::nanoseconds d);
+    /// The same, up to this time; no effect if it has passed.
+    void advance_to(std::chrono::steady_clock::time_point t);
+    /// The same, up to this time of day.
+    void advance_to(std::chrono::system_clock::time_point t);
+    /// Sets the wall clock, forwards or backwards, while no steady time passes; then waits until
+    /// all that became due by it has run. Not from a task that runs on this clock.
+    void set_wall(std::chrono::system_clock::time_point t);
+
+    std::chrono::steady_clock::time_point real_time_of(
+        std::chrono::steady_clock::time_point t) const override;
+    void subscribe(clock_listener& listener) override;
+    void unsubscribe(clock_listener& listener) override;
+
+private:
+    static std::chrono::system_clock::time_point default_start();
+    void tell();
+    std::vector<clock_listener*> listeners() const;
+
+    std::atomic<std::chrono::nanoseconds> since_start_ = std::chrono::nanoseconds::zero();
+    std::atomic<std::chrono::system_clock::time_point> wall_start_;
+
+    std::mutex advancing_;  // one at a time
+
+    mutable std::mutex mutex_;  // guards listeners_
+    std::vector<clock_listener*> listeners_;
+};
+
+}  // namespace cadre

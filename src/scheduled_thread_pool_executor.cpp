@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scheduler: a pool whose queue gives out tasks when they are due. A task is never handed to
+// a thread directly, as the pool does with a first task; it always goes through the queue, and
+// then a thread is started if there are fewer than the core. As in the pool, the task is queued
+// first and the state looked at again: either this sees a shutdown, or the shutdown the task.
+
+#include <cadre/scheduled_thread_pool_executor.hpp>
+
+#include <limits>
+
+#include "delayed_work_queue.hpp"
+#include "thread_pool_core.hpp"
+#include "timer_details.hpp"
+
+namespace cadre {
+
+namespace {
+
+detail::intrusive_ptr<detail::timer_queue> make_timers(const scheduled_pool_options& options) {
+    auto* clock = options.clock ? options.clock : &scheduler_clock::system();
+    auto timers =
+        detail::intrusive_ptr<detail::timer_queue>::adopt(new detail::timer_queue(*clock));
+    timers->remove_on_cancel = options.remove_on_cancel;
+    timers->run_delayed_after_shutdown = options.execute_existing_delayed_tasks_after_shutdown;
+    timers->run_periodic_after_shutdown = options.continue_existing_periodic_tasks_after_shutdown;
+    timers->periodic_failed = options.hooks.periodic_failed;
+    return timers;
+}
+
+thread_pool_options pool_options(scheduled_pool_options options,
+                                 detail::intrusive_ptr<detail::timer_queue> timers) {
+    thread_pool_options pool;
+    pool.queue = std::make_unique<detail::delayed_work_queue>(std::move(timers));
+    pool.core_pool_size = options.core_pool_size;
+    pool.maximum_pool_size = std::numeric_limits<int>::max();
+    pool.keep_alive = options.keep_alive;
+    pool.thread_factory = std::move(options.thread_factory);
+    pool.rejection = std::move(options.rejection);
+    pool.allow_core_thread_time_out = options.allow_core_thread_time_out;
+    pool.hooks = std::move(options.hooks);
+    pool.hooks.decorate_task = nullptr;  // done here, once for all runs of a task
+    pool.name = std::move(options.name);
+    return pool;
+}
+
+scheduled_pool_options options_of(int core, thread_factory factory,
+                                  rejected_execution_handler handler) {
+    scheduled_pool_options options;
+    options.core_pool_size = core;
+    options.thread_factory = std::move(factory);
+    options.rejection = std::move(handler);
+    return options;
+}
+
+}  // namespace
+
+scheduled_thread_pool_executor::scheduled_thread_pool_executor(scheduled_pool_options options)
+    : decorate_task_(options.hooks.decorate_task),
+      timers_(make_timers(options)),
+      pool_(pool_options(std::move(options), timers_)) {
+    timers_->pool = pool_.core_;
+}
+
+scheduled_thread_pool_executor::scheduled_thread_pool_executor(
+    int core_pool_size, cadre::thread_factory factory, cadre::rejected_execution_handler handler)
+    : scheduled_thread_pool_executor(
+          options_of(core_pool_size, std::move(factory), std::move(handler))) {}
+
+scheduled_thread_pool_executor::~scheduled_thread_pool_executor() {
+    shutdown();  // with the policies; pool_ waits
+}
+
+void scheduled_thread_pool_executor::execute(task t) {
+    if (!t) throw std::invalid_argument("the task is empty");
+    if (auto* result = detail::result_of(t)) result->set_home(pool_.core_.get());
+    start_timer(detail::make_wrapped(std::move(t)), {.first = now()});
+}
+
+void scheduled_thread_pool_executor::start_timer(detail::intrusive_ptr<detail::timer_core> timer,
+                                                 detail::timetable when) {
+    const auto due = when.wall ? timers_->steady_time_of(*when.wall) : when.first;
+    timer->set_home(pool_.core_.get());
+    timer->prepare(*timers_, std::move(when));
+    if (decorate_task_) timer->decorate(decorate_task_);
+    auto& core = *pool_.core_;
+    if (is_shutdown()) {
+        core.reject(task(detail::timer_handle(std::move(timer))), pool_);
+        return;
+    }
+    timers_->insert(timer, due);
+    if (!timers_->may_run(*timer, due) && timers_->remove(*timer)) {
+        timer->cancel(false);
+        core.try_terminate();
+        return;
+    }
+    try {
+        core.ensure_worker();
+    } catch (...) {
+        if (timers_->remove(*timer)) {  // the submitter is told, so it must not run
+            timer->abandon();
+            throw;
+        }
+    }
+}
+
+std::chrono::steady_clock::time_point scheduled_thread_pool_executor::now() const {
+    return timers_->now();
+}
+
+std::chrono::system_clock::time_point scheduled_thread_pool_executor::wall_now() const {
+    return timers_->clock().wall_now();
+}
+
+void scheduled_thread_pool_executor::shutdown() {
+    pool_.shutdown();
+    apply_shutdown_policies();
+}
+
+std::vector<task> scheduled_thread_pool_executor::shutdown_now() { return pool_.shutdown_now(); }
+
+void scheduled_thread_pool_executor::close() {
+    shutdown();
+    pool_.close();
+}
+
+/// Cancels what is not to run after a shutdown, and takes out what was cancelled before.
+void scheduled_thread_pool_executor::apply_shutdown_policies() {
+    if (!is_shutdown()) return;
+    const auto unwanted = timers_->extract_if(
+        [this](detail::timer_core& timer, detail::steady_time due) {
+            return timer.is_cancelled() || !timers_->may_run(timer, due);
+        },
+        blocking_queue<task>::npos);
+    for (const auto& timer : unwanted) timer->cancel(false);
+    pool_.core_->try_terminate();
+}
+
+bool scheduled_thread_pool_executor::execute_existing_delayed_tasks_after_shutdown_policy() const {
+    return timers_->run_delayed_after_shutdown.load();
+}
+void scheduled_thread_pool_executor::set_execute_existing_delayed_tasks_after_shutdown_policy(
+    bool run_them) {
+    if (timers_->run_delayed_after_shutdown.exchange(run_them) && !run_them)
+        apply_shutdown_policies();
+}
+bool scheduled_thread_pool_executor::continue_existing_periodic_tasks_after_shutdown_policy()
+    const {
+    return timers_->run_periodic_after_shutdown.load();
+}
+void scheduled_thread_pool_executor::set_continue_existing_periodic_tasks_after_shutdown_policy(
+    bool run_them) {
+    if (timers_->run_periodic_after_shutdown.exchange(run_them) && !run_them)
+        apply_shutdown_policies();
+}
+bool scheduled_thread_pool_executor::remove_on_cancel_policy() const {
+    return timers_->remove_on_cancel.load();
+}
+void scheduled_thread_pool_executor::set_remove_on_cancel_policy(bool remove) {
+    timers_->remove_on_cancel.store(remove);
+}
+
+bool scheduled_thread_pool_executor::remove_timer(detail::future_core* wanted) {
+    if (!wanted || wanted->home() != pool_.core_.get()) return false;
+    const auto removed = timers_->remove(static_cast<detail::timer_core&>(*wanted));
+    if (!removed) return false;
+    removed->abandon();
+    pool_.core_->try_terminate();
+    return true;
+}
+
+std::string scheduled_thread_pool_executor::to_string() const {
+    return "scheduled_" + pool_.to_string();
+}
+
+}  // namespace cadre

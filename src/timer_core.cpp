@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A scheduled task. It is in the queue, or being run by a worker, or complete; while it is in the
+// queue, the queue holds the reference that would run it, and dropping that cancels the task.
+// After a run that may be repeated, the worker works out the next time and puts it back itself.
+
+#include <cadre/detail/timer_core.hpp>
+
+#include <algorithm>
+
+#include "thread_pool_core.hpp"
+#include "timer_details.hpp"
+
+namespace cadre::detail {
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+steady_time saturated_add(steady_time t, nanoseconds d) noexcept {
+    if (d.count() >= 0) return d >= forever - t ? forever : t + d;
+    return t + d;
+}
+
+/// A number that looks random, the same for the same seed.
+std::uint64_t scrambled(std::uint64_t seed) noexcept {
+    seed += 0x9e3779b97f4a7c15u;
+    seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9u;
+    seed = (seed ^ (seed >> 27)) * 0x94d049bb133111ebu;
+    return seed ^ (seed >> 31);
+}
+
+nanoseconds jitter_of(nanoseconds most, std::uint64_t seed) noexcept {
+    if (most.count() <= 0) return {};
+    const auto width = static_cast<std::uint64_t>(most.count()) * 2 + 1;
+    return nanoseconds(static_cast<nanoseconds::rep>(scrambled(seed) % width)) - most;
+}
+
+}  // namespace
+
+timer_core::~timer_core() {
+    if (has_details_)
+        delete details_;
+    else if (queue_)
+        queue_->release();
+}
+
+timer_handle::~timer_handle() {
+    if (!timer_) return;
+    if (!spent_) timer_->abandon();
+    timer_->leave_flight();
+}
+
+void timer_core::leave_flight() noexcept { queue().landed(); }
+
+steady_time timer_core::startable_at() const {
+    if (periodic_) return forever;
+    const auto due = queue().time_of(*this);
+    return due ? queue().clock().real_time_of(*due) : steady_time::min();
+}
+
+timer_queue& timer_core::queue() const noexcept {
+    return has_details_ ? *details_->queue : *queue_;
+}
+
+/// The details, made if there are none.
+timer_core::details& timer_core::detailed() {
+    if (!has_details_) {
+        auto* made = new details(intrusive_ptr<timer_queue>::adopt(queue_));
+        details_ = made;
+        has_details_ = true;
+    }
+    return *details_;
+}
+
+void timer_core::prepare(timer_queue& queue, timetable when) {
+    queue.add_ref();
+    queue_ = &queue;
+    periodic_ = when.how != timetable::kind::once;
+    if (!periodic_ && !when.wall) return;
+    details& own = detailed();
+    own.planned = when.wall ? queue.steady_time_of(*when.wall) : when.first;
+    own.when = std::move(when);
+}
+
+void timer_core::decorate(const std::function<task(task)>& decorator) {
+    struct body {
+        intrusive_ptr<timer_core> timer;
+        explicit body(timer_core& t) : timer(&t) {}
+        body(body&&) noexcept = default;
+        ~body() {
+            if (timer) timer->abandon();
+        }
+        void operator()() { timer->run_due(); }
+        std::string_view task_name() const noexcept { return timer->name(); }
+        int task_priority() const noexcept { return timer->priority(); }
+    };
+    details& own = detailed();
+    own.decorated = decorator(task(body(*this)));
+    if (!own.decorated) throw std::invalid_argument("decorate_task returned an empty task");
+    own.decoration.store(details::decoration_state::idle);
+}
+
+bool timer_core::follows_wall_clock() const noexcept {
+    return has_details_ && details_->when.wall.has_value();
+}
+
+std::chrono::system_clock::time_point timer_core::wall_time() const noexcept {
+    return *details_->when.wall;
+}
+
+std::optional<steady_time> timer_core::next_run() const {
+    if (is_done()) return std::nullopt;
+    return queue().time_of(*this);
+}
+
+nanoseconds timer_core::delay() const {
+    const auto due = queue().time_of(*this);
+    if (!due) return {};
+    if (*due == forever) return nanoseconds::max();
+    return *due - queue().now();
+}
+
+task_statistics timer_core::statistics() const {
+    if (has_details_) {
+        std::lock_guard lock(details_->mutex);
+        return details_->statistics;
+    }
+    task_statistics plain;
+    plain.failures = state() == future_state::failed ? 1 : 0;
+    plain.runs = state() == future_state::success ? 1 : plain.failures;
+    return plain;
+}
+
+void timer_core::execute() {
+    using state = details::decoration_state;
+    if (!has_details_ || details_->decoration.load() == state::none) return run_due();
+    auto idle = state::idle;
+    if (!details_->decoration.compare_exchange_strong(idle, state::running)) return;
+    struct over {
+        timer_core& timer;
+        ~over() {
+            timer.details_->decoration.store(state::idle);
+            if (timer.is_done()) timer.release_decoration();
+        }
+    } const at_the_end{*this};
+    details_->decorated();
+}
+
+/// The decoration holds the timer and the timer holds it: whoever ends the timer cuts that.
+void timer_core::release_decoration() noexcept {
+    using state = details::decoration_state;
+    auto idle = state::idle;
+    if (has_details_ && details_->decoration.compare_exchange_strong(idle, state::gone))
+        details_->decorated = task();
+}
+
+void timer_core::on_done(future_state) { release_decoration(); }
+
+void timer_core::on_cancelled_unstarted() {
+    if (queue().remove_on_cancel.load()) queue().remove(*this);
+}
+
+void timer_core::run_due() {
+    const intrusive_ptr<timer_core> alive(this);
+    const auto planned = has_details_ ? details_->planned : steady_time::min();
+    if (!queue().may_run(*this, planned))
+        cancel(false);
+    else if (periodic_)
+        run_and_plan();
+    else
+        run();
+}
+
+bool timer_core::survives(const std::exception_ptr& error) {
+    {
+        std::lock_guard lock(details_->mutex);
+        ++details_->statistics.failures;
+    }
+    if (details_->when.options.on_error == on_error::stop) return false;
+    queue().tell_failed(*this, error);
+    return true;
+}
+
+void timer_core::run_and_plan() {
+    const auto started = queue().now();
+    const bool again = run_and_reset();
+    const auto finished = queue().now();
+    const auto duration = finished - started;
+    {
+        std::lock_guard lock(details_->mutex);
+        auto& so_far = details_->statistics;
+        ++so_far.runs;
+        so_far.last_duration = duration;
+        so_far.longest_duration = std::max(so_far.longest_duration, nanoseconds(duration));
+        if (details_->when.period.count() > 0 && duration > details_->when.period)
+            ++so_far.overruns;
+    }
+    if (!again) {
+        if (state() == future_state::failed) queue().tell_failed(*this, error());
+        return;
+    }
+    try {
+        const auto next = time_after(finished);
+        if (!next || !queue().requeue(*this, *next)) cancel(false);
+    } catch (...) {  // no memory: it cannot go on, and whoever waits must know
+        set_exception(std::current_exception());
+    }
+}
+
+/// The time of the next run; nothing if there is none.
+std::optional<steady_time> timer_core::time_after(steady_time finished) {
+    details& own = *details_;
+    const auto& when = own.when;
+    const bool skip = when.options.missed == missed_runs::skip;
+    if (when.how == timetable::kind::by_calendar) {
+        auto after = *when.wall;
+        if (skip) after = std::max(after, queue().clock().wall_now());
+        const auto next = when.calendar->next_after(after);
+        if (!next) return std::nullopt;
+        own.when.wall = next;
+        return own.planned = queue().steady_time_of(*next);
+    }
+    if (when.how == timetable::kind::with_fixed_delay) {
+        own.planned = saturated_add(finished, when.period);
+    } else {
+        own.planned = saturated_add(own.planned, when.period);
+        if (skip && own.planned <= finished) {
+            const auto missed = (finished - own.planned) / when.period + 1;
+            own.planned = saturated_add(own.planned, when.period * missed);
+        }
+    }
+    if (own.planned == forever) return forever;
+    return saturated_add(own.planned, jitter_of(when.options.jitter, sequence_));
+}
+
+}  // namespace cadre::detail

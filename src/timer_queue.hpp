@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <cadre/clock.hpp>
+#include <cadre/detail/condition.hpp>
+#include <cadre/detail/timer_core.hpp>
+#include <cadre/function_ref.hpp>
+
+namespace cadre::detail {
+
+class thread_pool_core;
+
+/// When the tasks of a scheduler are due: a heap that knows each task's place in it, so that one
+/// can be taken out in logarithmic time, and the threads that wait for the head. Shared by the
+/// scheduler and its tasks, which may outlive it. How it works is told in timer_queue.cpp.
+class timer_queue final : public clock_listener {
+public:
+    using taken = intrusive_ptr<timer_core>;
+
+    explicit timer_queue(scheduler_clock& clock);
+    timer_queue(const timer_queue&) = delete;
+    timer_queue& operator=(const timer_queue&) = delete;
+    void add_ref() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+    void release() noexcept {
+        if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    }
+    /// Drops what is queued and leaves the clock.
+    void close() noexcept;
+
+    /// Strong guarantee: if there is no memory, the task is not queued.
+    void insert(taken timer, steady_time due);
+    /// The first task that is due; nothing if none is, or none was by the deadline.
+    taken poll();
+    taken poll_until(steady_time deadline);
+    /// Takes out this one; nothing if it is not queued.
+    taken remove(timer_core& timer);
+    /// Queues a task again after a run; false if it is to run no more.
+    bool requeue(timer_core& timer, steady_time due);
+    /// What poll() or poll_until() gave is done with.
+    void landed() noexcept;
+    /// Takes out those that `wanted` accepts, up to `most`, the earliest first. `wanted` is shown
+    /// each task and its time. If it throws, nothing has changed.
+    std::vector<taken> extract_if(function_ref<bool(timer_core&, steady_time)> wanted,
+                                  std::size_t most);
+    void for_each(function_ref<void(timer_core&, steady_time)> visit) const;
+    std::size_t size() const;
+    std::optional<steady_time> time_of(const timer_core& timer) const;
+
+    steady_time now() const { return clock_.now(); }
+    scheduler_clock& clock() const { return clock_; }
+    /// The point of the steady clock at which, as things are, the wall clock shows this.
+    steady_time steady_time_of(std::chrono::system_clock::time_point wall) const;
+
+    void time_changed() override;
+    std::optional<steady_time> next_due() override;
+    void await_quiet() override;
+
+    // What the tasks need to know of their scheduler.
+    std::atomic<bool> remove_on_cancel = false;
+    std::atomic<bool> run_delayed_after_shutdown = true;
+    std::atomic<bool> run_periodic_after_shutdown = false;
+    std::weak_ptr<thread_pool_core> pool;  // set before the first task
+    /// True if the task may still run, as far as its pool's state and the policies say.
+    bool may_run(const timer_core& timer, steady_time due) const;
+    void tell_failed(timer_core& timer, const std::exception_ptr& error) noexcept;
+    std::function<void(const task&, std::exception_ptr)> periodic_failed;  // likewise
+
+private:
+    struct entry {
+        steady_time due;
+        timer_core* timer;  // counted
+    };
+    static constexpr std::size_t arity = 4;
+    /// How long the leader sleeps at most while a task follows the wall clock, which may be set.
+    static constexpr std::chrono::seconds wall_clock_look = std::chrono::seconds(1);
+
+    ~timer_queue() = default;
+
+    // All below need the mutex held.
+    bool before(const entry& a, const entry& b) const noexcept;
+    void put(std::size_t place, const entry& e) noexcept;
+    void sift_up(std::size_t place, entry e) noexcept;
+    void sift_down(std::size_t place, entry e) noexcept;
+    taken take_out(std::size_t place) noexcept;
+    bool is_due() const;
+    void follow_wall_clock();
+    taken take_head() noexcept;
+    taken wait_for_head(std::unique_lock<std::mutex>& lock, steady_time deadline);
+    void appoint_leader(deferred_wake& wake) noexcept;
+    void wake_leader(deferred_wake& wake) noexcept;
+
+    scheduler_clock& clock_;
+    const bool counts_flights_;
+    std::atomic<std::uint32_t> references_ = 1;
+
+    mutable std::mutex mutex_;  // guards all below
+    std::vector<entry> heap_;
+    std::uint64_t next_sequence_ = 0;
+    std::size_t wall_timers_ = 0;                // how many of them follow the wall clock
+    std::chrono::nanoseconds wall_offset_ = {};  // wall clock - steady clock, when last looked
+    wait_list waiters_;
+    waiter* leader_ = nullptr;  // in waiters_, asleep until the time of the head
+    bool closed_ = false;
+    std::size_t in_flight_ = 0;  // taken and not done with; counted only if the clock is manual
+    condition quiet_;            // signalled when in_flight_ falls to 0
+};
+
+}  // namespace cadre::detail
