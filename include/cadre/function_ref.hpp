@@ -25,14 +25,13 @@ public:
         if constexpr (std::is_function_v<callable>) {
             object_.function = reinterpret_cast<void (*)()>(std::addressof(f));
             call_ = [](target object, Args... args) -> R {
-                return std::invoke(reinterpret_cast<callable*>(object.function),
-                                   std::forward<Args>(args)...);
+                return invoke(reinterpret_cast<callable*>(object.function),
+                              std::forward<Args>(args)...);
             };
         } else {
             object_.data = const_cast<void*>(static_cast<const void*>(std::addressof(f)));
             call_ = [](target object, Args... args) -> R {
-                return std::invoke(*static_cast<callable*>(object.data),
-                                   std::forward<Args>(args)...);
+                return invoke(*static_cast<callable*>(object.data), std::forward<Args>(args)...);
             };
         }
     }
@@ -44,6 +43,15 @@ private:
         void* data;
         void (*function)();
     };
+    /// std::invoke, with the result converted, or dropped if R is void.
+    template <class F>
+    static R invoke(F&& f, Args&&... args) {
+        if constexpr (std::is_void_v<R>)
+            static_cast<void>(std::invoke(f, std::forward<Args>(args)...));
+        else
+            return std::invoke(f, std::forward<Args>(args)...);
+    }
+
     target object_;
     R (*call_)(target, Args...);
 };
