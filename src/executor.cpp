@@ -27,35 +27,36 @@ void execute_on(executor_service& where, task what) { where.execute(std::move(wh
 
 void send(intrusive_ptr<future_core> core, executor& where) {
     using stage = sent_handle::stage;
-    const auto progress = std::make_shared<std::atomic<stage>>(stage::sending);
+    sent_handle::shared_stage progress;
     try {
+        progress = std::make_shared<std::atomic<stage>>(stage::sending);
         where.execute(task(sent_handle(core, progress)));
         if (progress->exchange(stage::sent) == stage::dropped) core->abandon();
     } catch (...) {
-        progress->store(stage::sent);
+        if (progress) progress->store(stage::sent);
         core->set_exception(std::current_exception());
     }
     core->announce_dispatched();
 }
 
-void batch::completed(std::size_t index) {
+void batch::expect(std::size_t tasks) { done_.reserve(tasks); }
+
+void batch::completed(std::size_t index) noexcept {
     deferred_wake wake;
     std::lock_guard lock(mutex_);
-    done_.push_back(index);
+    done_.push_back(index);  // expect() has made room
     changed_.notify_all(wake);
 }
 
 std::optional<std::size_t> batch::next_completed(steady_time deadline) {
     std::unique_lock lock(mutex_);
-    const auto has_one = [this] { return !done_.empty(); };
+    const auto has_one = [this] { return next_done_ < done_.size(); };
     if (deadline == steady_time::min()) {  // a look, no wait
         if (!has_one()) return std::nullopt;
     } else if (!changed_.wait_until(lock, deadline, has_one)) {
         return std::nullopt;
     }
-    const std::size_t index = done_.front();
-    done_.pop_front();
-    return index;
+    return done_[next_done_++];
 }
 
 void batch::enter() noexcept {

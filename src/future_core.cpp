@@ -3,8 +3,8 @@
 // The life of a task with a result is one word, word_:
 //
 //   pending ──start──> running ──begin_completion──> completing ──finish──> success | failed
-//      │                  │  └──cancel(true)──> interrupting ──> cancelled
-//      └──cancel──────────┴──cancel(false)────────────────────> cancelled
+//      │                  │  └──cancel(true)──> stopping ──> interrupting ──> cancelled
+//      └──cancel──────────┴──cancel(false)──────────────────────────────────> cancelled
 //
 // (completing may also be entered from pending, by set and set_exception; a run that resets goes
 // from running back to pending.) Each arrow is one compare-exchange, so each has one winner:
@@ -14,10 +14,13 @@
 // without a lock after the phase was seen.
 //
 // Interrupting. The runner publishes itself in runner_ after it has won `running`, then looks at
-// the phase again; the canceller wins `interrupting`, then looks at runner_. So one of them sees
-// the other: either the runner does not start the body, or the canceller interrupts it. The
-// runner does not leave run() while the phase is `interrupting`: an interrupt meant for this task
-// cannot arrive in the next one. What the canceller does meanwhile is one flag and one wake-up.
+// the phase again; the canceller wins `stopping`, then looks at runner_. So one of them sees the
+// other: either the runner does not start the body, or the canceller interrupts it. First the stop
+// token is stopped, so that a body that is woken by the interrupt finds it stopped; that runs
+// users' callbacks, and meanwhile the runner may end: it moves `stopping` to `cancelled` itself,
+// and there is nobody left to interrupt. Else the canceller wins `interrupting`, and the runner
+// does not leave run() before that is over: an interrupt meant for this task cannot arrive in the
+// next one. What the canceller does meanwhile is one flag and one wake-up.
 //
 // Waiters. Who wants to be told sets the bit `watched`, under mutex_ and only while it is not
 // done; whoever stores a final phase does so by an exchange and, if the bit was set, takes mutex_
@@ -139,6 +142,7 @@ bool future_core::start(thread_control& self) {
 /// The body is over: after this, nobody interrupts the thread for this task's sake.
 void future_core::settle() noexcept {
     runner_.store(nullptr);
+    if (move(stopping, cancelled)) return;  // the canceller is still telling the stop token
     while (phase() == interrupting) std::this_thread::yield();
 }
 
@@ -154,12 +158,18 @@ void future_core::drop_callable() noexcept {
 class [[nodiscard]] future_core::body_scope {
 public:
     body_scope(thread_control& self, future_core& task)
-        : running_(self, task), self_(self), task_(task), outer_(self.running_future) {
+        : running_(self, task),
+          self_(self),
+          task_(task),
+          outer_(self.running_future),
+          was_interrupted_(self.is_interrupted()) {
         self_.running_future = &task_;
     }
     ~body_scope() {
         self_.running_future = outer_;
         task_.settle();
+        // An interrupt by its cancellation ends with the task.
+        if (task_.was_interrupted() && !was_interrupted_) self_.take_interrupt();
         if (auto* own = task_.more_if_any()) own->stop.reset(self_);
     }
     body_scope(const body_scope&) = delete;
@@ -170,6 +180,7 @@ private:
     thread_control& self_;
     future_core& task_;
     const future_core* const outer_;
+    const bool was_interrupted_;
 };
 
 void future_core::run() {
@@ -230,42 +241,66 @@ bool future_core::set_exception(std::exception_ptr error) {
 bool future_core::cancel(bool may_interrupt) {
     const intrusive_ptr<future_core> alive(this);
     auto upstream = source();
-    if (!cancel_this(may_interrupt)) return false;
-    while (upstream) {
+    std::exception_ptr thrown;  // by an on_done; the others are cancelled all the same
+    bool cancelled_this = false;
+    try {
+        cancelled_this = cancel_this(may_interrupt);
+    } catch (...) {
+        thrown = std::current_exception();
+        cancelled_this = true;
+    }
+    while (upstream && cancelled_this) {
         auto further = upstream->source();
-        upstream->cancel_this(may_interrupt);
+        try {
+            upstream->cancel_this(may_interrupt);
+        } catch (...) {
+            if (!thrown) thrown = std::current_exception();
+        }
         upstream = std::move(further);
     }
-    return true;
+    if (thrown) std::rethrow_exception(std::move(thrown));
+    return cancelled_this;
 }
 
 bool future_core::cancel_this(bool may_interrupt) {
+    const intrusive_ptr<future_core> alive(this);
     if (move(pending, cancelled)) {
-        const intrusive_ptr<future_core> alive(this);
+        drop_callable();
+        leave_queue();
+    } else if (!may_interrupt) {
+        if (!move(running, cancelled)) return false;
+    } else {
+        if (!move(running, stopping)) return false;
+        auto* const completions = wake_waiters(word_.load() & watched);
+        was_interrupted_.store(true);
+        // Users' callbacks. A token that is asked for later finds was_interrupted_: either this
+        // sees the extras, or whoever makes them sees that.
+        if (auto* own = extras_.load()) own->stop.request_stop();
+        if (move(stopping, interrupting)) {
+            // The runner stays in run() until the phase moves on, so its control is alive.
+            if (thread_control* runner = runner_.load()) runner->interrupt_for(*this);
+            move(interrupting, cancelled);
+        }
+        conclude_telling(cancelled, completions);
+        return true;
+    }
+    conclude_telling(cancelled, wake_waiters(word_.load() & watched));
+    return true;
+}
+
+/// It will not run: whoever keeps it queued may let go of it. If they cannot, it stays there.
+void future_core::leave_queue() noexcept {
+    try {
         intrusive_ptr<cancel_listener> listener;
         if (auto* own = more_if_any()) {
             std::lock_guard lock(mutex_);
             listener = own->listener;
         }
-        drop_callable();
         on_cancelled_unstarted();
         if (listener) listener->cancelled(*this);
-        tell(cancelled, word_.load() & watched);
-        return true;
+    } catch (...) {
+        report_uncaught("the removal of a cancelled task", std::current_exception());
     }
-    if (!may_interrupt) {
-        if (!move(running, cancelled)) return false;
-        tell(cancelled, word_.load() & watched);
-        return true;
-    }
-    if (!move(running, interrupting)) return false;
-    // The runner stays in run() until the phase moves on, so its control is alive.
-    was_interrupted_.store(true);
-    if (thread_control* runner = runner_.load()) runner->interrupt();
-    const intrusive_ptr<future_core> alive(this);
-    move(interrupting, cancelled);
-    tell(cancelled, word_.load() & watched);
-    return true;
 }
 
 void future_core::abandon() noexcept {
@@ -279,27 +314,24 @@ void future_core::abandon() noexcept {
 /// Stores the final phase and tells those who wait.
 void future_core::conclude(std::uint32_t final_phase) {
     const std::uint32_t before = word_.exchange(final_phase);
-    tell(final_phase, before & watched);
+    conclude_telling(final_phase, wake_waiters(before & watched));
 }
 
-void future_core::tell(std::uint32_t final_phase, bool somebody_watches) {
-    completion* completions = nullptr;
+/// Returns the completions that are to be run.
+completion* future_core::wake_waiters(bool somebody_watches) noexcept {
+    if (!somebody_watches) return nullptr;
     intrusive_ptr<future_core> source;
-    if (somebody_watches) {
-        deferred_wake wake;
-        std::lock_guard lock(mutex_);
-        changed_.notify_all(wake);
-        if (auto* own = more_if_any()) {
-            completions = std::exchange(own->first_completion, nullptr);
-            own->last_completion = &own->first_completion;
-            source = std::move(own->source);
-        }
-    }
-    if (was_interrupted()) {
-        // Users' callbacks: after the handshake and the wake-ups, for they may take their time. A
-        // token that is asked for later finds was_interrupted_.
-        if (auto* own = more_if_any()) own->stop.request_stop();
-    }
+    deferred_wake wake;
+    std::lock_guard lock(mutex_);
+    changed_.notify_all(wake);
+    auto* own = more_if_any();
+    if (!own) return nullptr;
+    source = std::move(own->source);
+    own->last_completion = &own->first_completion;
+    return std::exchange(own->first_completion, nullptr);
+}
+
+void future_core::conclude_telling(std::uint32_t final_phase, completion* completions) {
     std::exception_ptr thrown;
     try {
         on_done(final_phase == success  ? future_state::success
@@ -350,7 +382,7 @@ public:
         : self_(self) {
         std::lock_guard lock(graph_mutex());
         std::string path = self.running_future ? quoted(*self.running_future) : "a task";
-        for (const future_core* next = &wanted; next;) {
+        for (const future_core* next = &wanted; next && !next->is_done();) {
             path += " waits for " + quoted(*next);
             const thread_control* thread = (next->*runner).load();
             if (!thread) break;
@@ -384,7 +416,7 @@ bool future_core::help() const {
 void future_core::wait() const {
     if (is_done()) return;
     auto& self = thread_control::current();
-    if (!self.running) {  // not inside a task: nothing to help, no cycle to close
+    if (!self.running && !self.helper) {  // not inside a task: nothing to help, no cycle to close
         wait_until(forever);
         return;
     }
@@ -394,7 +426,8 @@ void future_core::wait() const {
         const std::uint32_t seen = dispatches();
         while (help()) {}
         if (is_done()) return;
-        const wait_graph_scope scope(self, *this, &future_core::runner_);
+        const auto first = first_unfinished();
+        const wait_graph_scope scope(self, *first, &future_core::runner_);
         std::unique_lock lock(mutex_);
         if (!watch()) return;
         const auto* own = more_if_any();

@@ -18,6 +18,10 @@
 
 #include <cadre/detail/thread_control.hpp>
 
+#include <system_error>
+
+#include <pthread.h>
+
 #include <cadre/errors.hpp>
 
 #include "futex.hpp"
@@ -33,17 +37,22 @@ constexpr std::uint32_t asleep = 2;
 
 thread_local thread_control* current_control = nullptr;
 
-/// Lets go of the control of a thread that ends.
-struct release_at_exit {
-    ~release_at_exit() {
-        if (!armed) return;
-        thread_control* control = std::exchange(current_control, nullptr);
-        control->end();
-        control->release();
-    }
-    bool armed = false;
-};
-thread_local release_at_exit exit_guard;
+/// Lets go of the control of a thread that ends: after the destructors of the thread's
+/// thread_local objects, which may still wait for something.
+pthread_key_t exit_key() {
+    static const pthread_key_t key = [] {
+        pthread_key_t made{};
+        const int error = pthread_key_create(&made, [](void* control) {
+            current_control = nullptr;
+            auto* const ended = static_cast<thread_control*>(control);
+            ended->end();
+            ended->release();
+        });
+        if (error != 0) throw std::system_error(error, std::generic_category(), "no thread key");
+        return made;
+    }();
+    return key;
+}
 
 }  // namespace
 
@@ -55,11 +64,12 @@ thread_control& thread_control::current() {
     return *current_control;
 }
 
-void thread_control::adopt() noexcept {
+void thread_control::adopt() {
+    if (const int error = pthread_setspecific(exit_key(), this))
+        throw std::system_error(error, std::generic_category(), "no room for a thread's data");
     add_ref();
     id_.store(std::this_thread::get_id());
     current_control = this;
-    exit_guard.armed = true;
 }
 
 void thread_control::release() noexcept {
@@ -83,6 +93,18 @@ void thread_control::raise(std::uint32_t bit) noexcept {
     if (ended_.load()) return;
     flags_.fetch_or(bit);
     unpark();
+}
+
+void thread_control::interrupt_for(const future_core& task) noexcept {
+    std::lock_guard lock(mutex_);
+    for (const auto* s = suspended_; s; s = s->outer_)
+        if (s->task_ == &task) return;
+    interrupt();
+}
+
+bool thread_control::has_stop_sources() const {
+    std::lock_guard lock(mutex_);
+    return !stop_sources_.empty();
 }
 
 bool thread_control::take(std::uint32_t bit) noexcept {

@@ -30,6 +30,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <pthread.h>
+
 #include <cadre/errors.hpp>
 
 #include "report.hpp"
@@ -89,6 +91,21 @@ struct decorated_task {
         return reinterpret_cast<std::uintptr_t>(result.get());
     }
 };
+
+/// False if so little is left of the calling thread's stack that a task may not fit.
+bool has_stack_for_a_task() {
+    thread_local const std::uintptr_t lowest = [] {
+        pthread_attr_t attributes;
+        void* base = nullptr;
+        std::size_t size = 0;
+        if (pthread_getattr_np(pthread_self(), &attributes) != 0) return std::uintptr_t{0};
+        pthread_attr_getstack(&attributes, &base, &size);
+        pthread_attr_destroy(&attributes);
+        constexpr std::size_t reserve = 256 * 1024;
+        return reinterpret_cast<std::uintptr_t>(base) + std::min(reserve, size / 4);
+    }();
+    return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) > lowest;
+}
 
 void join_whatever_comes(thread& t) noexcept {
     bool was_interrupted = false;
@@ -438,6 +455,8 @@ bool thread_pool_core::run_in_place(worker& w, const future_core& wanted) {
         wanted.wait_until(startable);
         return true;  // whatever came of it, the caller looks again
     }
+    if (!has_stack_for_a_task())
+        throw illegal_state("tasks wait for each other too deep inside one another for the stack");
     task found;
     if (!take_back(wanted.identity(), found)) return false;
     auto& self = thread_control::current();
@@ -449,7 +468,10 @@ bool thread_pool_core::run_in_place(worker& w, const future_core& wanted) {
     const int reasons_before = reasons_to_interrupt_outer();
     const bool pending = self.is_interrupted();
     stop_slot stop;
-    run_task(w, found, stop);
+    {
+        const suspended_scope suspended(self, outer);
+        run_task(w, found, stop);
+    }
     // An interrupt that was meant for the inner task ends with it. One for the outer stays,
     // unless it was felt before: then it must not come a second time.
     if (wanted.was_interrupted()) self.take_interrupt();
@@ -531,25 +553,57 @@ void thread_pool_core::shutdown() {
     control_.advance(run_state::shutdown);
     nudge_workers();
     try_terminate();
+    if (is_stranded()) ensure_worker_quietly();
+}
+
+/// True if tasks are queued and no thread is left to run them: the factory refused.
+bool thread_pool_core::is_stranded() const {
+    const auto seen = control_.load();
+    return seen.workers() == 0 && !seen.at_least(run_state::stop) && !queue_->empty();
+}
+
+void thread_pool_core::drop_if_stranded() noexcept {
+    if (!is_stranded()) return;
+    ensure_worker_quietly();
+    if (!is_stranded()) return;
+    try {
+        tell_uncaught(task(), std::make_exception_ptr(illegal_state(
+                                  "tasks were dropped: the pool ends and no thread can be made")));
+        const auto dropped = shutdown_now();  // cancels their futures
+    } catch (...) {
+        tell_uncaught(task(), std::current_exception());
+    }
 }
 
 std::vector<task> thread_pool_core::shutdown_now() {
     control_.advance(run_state::stop);
+    struct at_the_end {
+        thread_pool_core& pool;
+        ~at_the_end() { pool.try_terminate(); }
+    } const terminates{*this};
+    interrupt_workers();
+    std::vector<task> never_ran;
+    queue_->extract_if([](const task&) { return true; }, never_ran);
+    return never_ran;
+}
+
+/// Each thread's stop tokens are stopped before it is interrupted, so that a task that is woken
+/// finds its token stopped. That runs users' callbacks, so those without a token come first.
+void thread_pool_core::interrupt_workers() {
     std::vector<intrusive_ptr<thread_control>> threads;
     {
         std::lock_guard lock(mutex_);
-        for (const auto& w : workers_)
-            if (auto* started = w->started.load()) started->interrupt();
         for (auto* waiting : waiting_submitters_) waiting->nudge();
         threads.reserve(workers_.size());
         for (const auto& w : workers_)
             if (auto* started = w->started.load()) threads.emplace_back(started);
     }
-    for (const auto& thread : threads) thread->request_stop_all();  // runs users' callbacks
-    std::vector<task> never_ran;
-    queue_->extract_if([](const task&) { return true; }, never_ran);
-    try_terminate();
-    return never_ran;
+    std::partition(threads.begin(), threads.end(),
+                   [](const auto& thread) { return !thread->has_stop_sources(); });
+    for (const auto& thread : threads) {
+        thread->request_stop_all();
+        thread->interrupt();
+    }
 }
 
 /// Has every worker, and whoever waits for a place, look at the state again.
@@ -606,6 +660,7 @@ bool thread_pool_core::await_termination(steady_time deadline) {
 }
 
 void thread_pool_core::await_end() noexcept {
+    drop_if_stranded();
     bool was_interrupted = false;
     thread last;
     for (bool over = false; !over;) {

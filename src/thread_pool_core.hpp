@@ -58,6 +58,9 @@ public:
     void await_end() noexcept;
     bool is_called_by_worker() const;
     void try_terminate();
+    /// If tasks are queued and no thread can be made for them, drops them, for nobody ever will
+    /// run them.
+    void drop_if_stranded() noexcept;
 
     // Settings.
     void resize(int core, int maximum);
@@ -100,6 +103,8 @@ private:
     bool run_task(worker& w, task& t, stop_slot& stop) noexcept;
     void leave(worker& w, bool abruptly) noexcept;
     thread strike_out(worker& w) noexcept;
+    void interrupt_workers();
+    bool is_stranded() const;
     void nudge_workers();
     void nudge_an_idle_worker();
     void tell_uncaught(const task& t, const std::exception_ptr& error) noexcept;

@@ -72,6 +72,8 @@ bool thread_pool_executor::await_termination(std::chrono::nanoseconds timeout) {
 void thread_pool_executor::close() {
     if (core_->is_called_by_worker())
         throw illegal_state("close() on a worker of the pool would wait for itself");
+    core_->shutdown();
+    core_->drop_if_stranded();
     executor_service::close();
 }
 
@@ -169,10 +171,15 @@ void caller_runs_policy::operator()(task t, thread_pool_executor& pool) const {
 void discard_policy::operator()(task, thread_pool_executor&) const {}
 
 void discard_oldest_policy::operator()(task t, thread_pool_executor& pool) const {
-    while (!pool.is_shutdown()) {
+    // If there is nothing to drop, another thread took it, and a third the place: again. Only a
+    // queue that never has a place, a synchronous one, goes on like that.
+    constexpr int most_misses = 1000;
+    for (int misses = 0; !pool.is_shutdown(); ++misses) {
         const auto oldest = pool.queue().poll();  // cancelled when it is dropped here
         if (pool.core_->admit(t)) return;
-        if (!oldest) abort_policy{}(std::move(t), pool);
+        if (oldest) misses = 0;
+        if (misses == most_misses) abort_policy{}(std::move(t), pool);
+        if (!oldest) std::this_thread::yield();
     }
 }
 

@@ -173,8 +173,6 @@ std::size_t thread_pool_core::remove_if(function_ref<bool(const task&)> unwanted
 pool_snapshot thread_pool_core::snapshot() const {
     pool_snapshot s;
     s.name = name_;
-    s.queue_size = queue_->size();  // before the lock: the two are never held together
-    s.queue_remaining_capacity = queue_->remaining_capacity();
     s.rejected_task_count = rejected_.load(std::memory_order_relaxed);
     s.uncaught_count = uncaught_.load(std::memory_order_relaxed);
     std::int64_t running = 0;
@@ -195,6 +193,10 @@ pool_snapshot thread_pool_core::snapshot() const {
             if (worker::running(tally) > 0) ++s.active_count;
         }
     }
+    // After the lock, for the two are never held together, and after the workers, so that a task
+    // on its way from the queue to a worker is not counted twice.
+    s.queue_size = queue_->size();
+    s.queue_remaining_capacity = queue_->remaining_capacity();
     s.task_count = s.completed_task_count + running + static_cast<std::int64_t>(s.queue_size);
     return s;
 }

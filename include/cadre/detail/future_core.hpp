@@ -158,7 +158,8 @@ private:
     static constexpr std::uint32_t success = 3;
     static constexpr std::uint32_t failed = 4;
     static constexpr std::uint32_t cancelled = 5;
-    static constexpr std::uint32_t interrupting = 6;
+    static constexpr std::uint32_t stopping = 6;
+    static constexpr std::uint32_t interrupting = 7;
     static constexpr std::uint32_t phase_mask = 7;
     static constexpr std::uint32_t watched = 8;
 
@@ -169,7 +170,9 @@ private:
     void settle() noexcept;
     bool cancel_this(bool may_interrupt);
     void conclude(std::uint32_t final_phase);
-    void tell(std::uint32_t final_phase, bool somebody_watches);
+    completion* wake_waiters(bool somebody_watches) noexcept;
+    void conclude_telling(std::uint32_t final_phase, completion* completions);
+    void leave_queue() noexcept;
     std::uint32_t dispatches() const noexcept;
     intrusive_ptr<future_core> source() const;
     intrusive_ptr<future_core> first_unfinished() const;

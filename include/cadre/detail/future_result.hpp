@@ -157,7 +157,7 @@ public:
         this->owns_callable_ = true;
         this->set_annotations(std::move(name), priority);
     }
-    ~runnable_core() override { this->drop_callable(); }
+    ~runnable_core() noexcept override { this->drop_callable(); }
 
     /// A task that wraps another is known by that one.
     std::uintptr_t identity() const noexcept override {

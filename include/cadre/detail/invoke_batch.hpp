@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -48,8 +47,10 @@ auto make_runnable(F&& f, Args&&... args) {
 /// What the tasks of one invoke_all or invoke_any share with their caller.
 class batch {
 public:
+    /// Once, before the first is sent: this many tasks there are.
+    void expect(std::size_t tasks);
     /// A task of the batch is done.
-    void completed(std::size_t index);
+    void completed(std::size_t index) noexcept;
     /// The index of one that is done, each once; nothing if the deadline passed.
     std::optional<std::size_t> next_completed(steady_time deadline);
 
@@ -62,7 +63,8 @@ public:
 private:
     std::mutex mutex_;  // guards all below
     condition changed_;
-    std::deque<std::size_t> done_;
+    std::vector<std::size_t> done_;  // in the order in which they were
+    std::size_t next_done_ = 0;
     std::size_t callables_ = 0;
 };
 
@@ -127,6 +129,7 @@ auto make_batch(const std::shared_ptr<batch>& shared, Range&& callables) {
         cores.push_back(intrusive_ptr<core>::adopt(new core(
             batch_callable<function>{batch_guard(shared), take()}, {shared, cores.size()})));
     }
+    shared->expect(cores.size());
     return cores;
 }
 
@@ -194,6 +197,15 @@ auto invoke_any(Service& where, Range&& callables, steady_time deadline) -> batc
             if (cores[i]->help()) return true;
         return false;
     };
+    // So that a circle of waits that goes through here is seen.
+    const auto wait_for_the_only_one = [&] {
+        for (std::size_t i = 0; i < sent; ++i) {
+            if (cores[i]->is_done()) continue;
+            cores[i]->wait();
+            return true;
+        }
+        return false;
+    };
     send_next();
     for (;;) {
         auto done = shared->next_completed(steady_time::min());
@@ -202,7 +214,10 @@ auto invoke_any(Service& where, Range&& callables, steady_time deadline) -> batc
             continue;
         }
         if (!done && under_way == 0) std::rethrow_exception(std::move(failure));
-        if (!done && deadline == forever && help()) continue;
+        if (!done && deadline == forever) {
+            if (help()) continue;
+            if (under_way == 1 && wait_for_the_only_one()) continue;
+        }
         if (!done) done = shared->next_completed(deadline);
         if (!done) throw timeout();
         --under_way;

@@ -74,7 +74,7 @@ public:
     /// Of a thread to be: made by its creator, entered by the thread with adopt().
     explicit thread_control(std::string name) : name_(std::move(name)) {}
     /// Makes this the calling thread's own. Once, before any current().
-    void adopt() noexcept;
+    void adopt();
 
     thread_control(const thread_control&) = delete;
     thread_control& operator=(const thread_control&) = delete;
@@ -89,6 +89,9 @@ public:
 
     /// Sets the interrupt flag and ends the wait that the thread is in, or the next one.
     void interrupt() noexcept { raise(interrupted_bit); }
+    /// The same, unless that task is suspended: the thread runs another one in its place, which
+    /// is none of the interrupter's business. Whoever suspended it passes the interrupt on.
+    void interrupt_for(const future_core& task) noexcept;
     /// Ends the wait of an idle worker, or its next one. No task ever sees it: only a thread
     /// inside a nudgeable_scope does, as an interrupt.
     void nudge() noexcept { raise(nudged_bit); }
@@ -106,6 +109,8 @@ public:
 
     /// Stops the tokens of all tasks that the thread runs and will run.
     void request_stop_all();
+    /// True if a task of the thread has asked for its token.
+    bool has_stop_sources() const;
 
     std::string name() const;
     void rename(std::string name);
@@ -125,6 +130,7 @@ public:
 private:
     friend class nudgeable_scope;
     friend class stop_slot;
+    friend class suspended_scope;
     ~thread_control() = default;
 
     static constexpr std::uint32_t interrupted_bit = 1;
@@ -145,6 +151,7 @@ private:
     std::string name_;
     std::vector<std::stop_source> stop_sources_;  // of the tasks that it runs and that asked
     bool stop_requested_ = false;
+    class suspended_scope* suspended_ = nullptr;  // the innermost; a list
 };
 
 /// While it lives, a nudge ends the calling thread's waits like an interrupt.
@@ -174,6 +181,27 @@ public:
 private:
     thread_control& self_;
     running_task* const outer_;
+};
+
+/// While it lives, a task of the calling thread is suspended for another one.
+class [[nodiscard]] suspended_scope {
+public:
+    suspended_scope(thread_control& self, const future_core* task) : self_(self), task_(task) {
+        std::lock_guard lock(self_.mutex_);
+        outer_ = std::exchange(self_.suspended_, this);
+    }
+    ~suspended_scope() {
+        std::lock_guard lock(self_.mutex_);
+        self_.suspended_ = outer_;
+    }
+    suspended_scope(const suspended_scope&) = delete;
+    suspended_scope& operator=(const suspended_scope&) = delete;
+
+private:
+    friend class thread_control;
+    thread_control& self_;
+    const future_core* const task_;
+    suspended_scope* outer_ = nullptr;
 };
 
 }  // namespace cadre::detail
