@@ -7,6 +7,7 @@
 
 #include <cadre/scheduled_thread_pool_executor.hpp>
 
+#include <atomic>
 #include <limits>
 
 #include "delayed_work_queue.hpp"
@@ -44,6 +45,27 @@ thread_pool_options pool_options(scheduled_pool_options options,
     return pool;
 }
 
+/// Takes a submitted task, whose future is not the timer but inside it, out of the queue when it
+/// is cancelled, if that is the policy.
+class submitted_link final : public detail::cancel_listener {
+public:
+    explicit submitted_link(detail::intrusive_ptr<detail::timer_queue> timers)
+        : timers_(std::move(timers)) {}
+    void add_ref() noexcept override { references_.fetch_add(1, std::memory_order_relaxed); }
+    void release() noexcept override {
+        if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    }
+    void cancelled(const detail::future_core& task) override {
+        if (!timers_->remove_on_cancel.load()) return;
+        if (const auto pool = timers_->pool.lock())
+            pool->remove(reinterpret_cast<std::uintptr_t>(&task));
+    }
+
+private:
+    std::atomic<int> references_ = 1;
+    const detail::intrusive_ptr<detail::timer_queue> timers_;
+};
+
 scheduled_pool_options options_of(int core, thread_factory factory,
                                   rejected_execution_handler handler) {
     scheduled_pool_options options;
@@ -58,6 +80,8 @@ scheduled_pool_options options_of(int core, thread_factory factory,
 scheduled_thread_pool_executor::scheduled_thread_pool_executor(scheduled_pool_options options)
     : decorate_task_(options.hooks.decorate_task),
       timers_(make_timers(options)),
+      cancel_link_(
+          detail::intrusive_ptr<detail::cancel_listener>::adopt(new submitted_link(timers_))),
       pool_(pool_options(std::move(options), timers_)) {
     timers_->pool = pool_.core_;
 }
@@ -73,7 +97,10 @@ scheduled_thread_pool_executor::~scheduled_thread_pool_executor() {
 
 void scheduled_thread_pool_executor::execute(task t) {
     if (!t) throw std::invalid_argument("the task is empty");
-    if (auto* result = detail::result_of(t)) result->set_home(pool_.core_.get());
+    if (auto* result = detail::result_of(t)) {
+        result->set_home(pool_.core_.get());
+        result->set_cancel_listener(cancel_link_);
+    }
     start_timer(detail::make_wrapped(std::move(t)), {.first = now()});
 }
 

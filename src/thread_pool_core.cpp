@@ -181,11 +181,10 @@ bool thread_pool_core::confirm_queued(std::uintptr_t identity, task& t) {
 
 /// Takes a task out of the queue again. False if it is not there: somebody has it.
 bool thread_pool_core::take_back(std::uintptr_t identity, task& t) {
-    std::vector<task> found;
-    queue_->extract_if(
-        [=](const task& queued) { return task_access::identity(queued) == identity; }, found, 1);
-    if (found.empty()) return false;
-    t = std::move(found.front());
+    auto found = queue_->extract_first(
+        [=](const task& queued) { return task_access::identity(queued) == identity; });
+    if (!found) return false;
+    t = std::move(*found);
     try_terminate();  // in case the pool waited for the queue to be empty
     return true;
 }
@@ -313,7 +312,7 @@ bool thread_pool_core::add_worker(task* first, limit within) {
     if (!enter_worker(w, made, first)) return false;
     counted.committed = starting.begun = true;
     start->begin();
-    return true;
+    return !first || !*first;
 }
 
 bool thread_pool_core::count_worker(bool has_first, limit within) {
@@ -327,15 +326,17 @@ bool thread_pool_core::count_worker(bool has_first, limit within) {
     }
 }
 
-/// Enters the worker in the books, unless the pool has shut down since it was counted.
+/// Enters the worker in the books, unless the pool has stopped since it was counted. If it was
+/// shut down, the worker comes without its first task: others may have been queued because it was
+/// counted, and it sees to them.
 bool thread_pool_core::enter_worker(const std::shared_ptr<worker>& w, thread& made, task* first) {
     std::lock_guard lock(mutex_);
     const auto seen = control_.load();
-    if (seen.at_least(run_state::stop) || (first && !seen.is_running())) return false;
+    if (seen.at_least(run_state::stop)) return false;
     w->index = workers_.size();
     workers_.push_back(w);
     w->handle = std::move(made);
-    if (first) w->first = std::move(*first);
+    if (first && seen.is_running()) w->first = std::move(*first);
     largest_size_ = std::max(largest_size_, static_cast<int>(workers_.size()));
     return true;
 }

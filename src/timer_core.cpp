@@ -158,7 +158,8 @@ void timer_core::release_decoration() noexcept {
 void timer_core::on_done(future_state) { release_decoration(); }
 
 void timer_core::on_cancelled_unstarted() {
-    if (queue().remove_on_cancel.load()) queue().remove(*this);
+    if (!queue().remove_on_cancel.load() || !queue().remove(*this)) return;
+    if (const auto pool = queue().pool.lock()) pool->try_terminate();  // it may have been the last
 }
 
 void timer_core::run_due() {

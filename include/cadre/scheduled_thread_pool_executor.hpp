@@ -151,6 +151,7 @@ private:
 
     const std::function<task(task)> decorate_task_;
     const detail::intrusive_ptr<detail::timer_queue> timers_;
+    const detail::intrusive_ptr<detail::cancel_listener> cancel_link_;  // of submitted tasks
     thread_pool_executor pool_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,25 @@ std::size_t extract_in_order(Store& store, function_ref<bool(const T&)> wanted, 
     }
     store.cut(kept, count);
     return count;
+}
+
+/// extract_first() of such a store: those before the wanted one move up by one place, and the
+/// head's place is given up. Nothing is allocated.
+template <class T, class Store>
+std::optional<T> extract_first_in_order(Store& store, function_ref<bool(const T&)> wanted) {
+    auto found = store.begin();
+    while (found != store.end() && !wanted(*found)) ++found;
+    if (found == store.end()) return std::nullopt;
+    auto at = store.begin();
+    std::optional<T> carried(std::in_place, std::move(*at));
+    while (at != found) {
+        T next(std::move(*++at));
+        std::destroy_at(std::addressof(*at));
+        std::construct_at(std::addressof(*at), std::move(*carried));
+        carried.emplace(std::move(next));
+    }
+    static_cast<void>(store.pop());  // moved from
+    return carried;
 }
 
 }  // namespace cadre::detail

@@ -72,6 +72,17 @@ public:
         room_made(count, wake);
         return count;
     }
+    std::optional<T> extract_first(function_ref<bool(const T&)> wanted) override {
+        if constexpr (requires { store_.begin(); }) {
+            deferred_wake wake;
+            std::lock_guard lock(mutex_);
+            auto found = extract_first_in_order<T>(store_, wanted);
+            if (found) room_made(1, wake);
+            return found;
+        } else {
+            return blocking_queue<T>::extract_first(wanted);
+        }
+    }
     void for_each(function_ref<void(const T&)> visit) const override {
         std::lock_guard lock(mutex_);
         store_.for_each(visit);

@@ -70,6 +70,13 @@ public:
     /// others keep theirs. `wanted` sees each element once at most. If it throws, nothing changed.
     virtual std::size_t extract_if(function_ref<bool(const T&)> wanted, std::vector<T>& out,
                                    std::size_t max = npos) = 0;
+    /// Takes out the first element that `wanted` accepts; nothing if there is none. Quick, and
+    /// without allocation, if that is near the head of an array or linked queue.
+    virtual std::optional<T> extract_first(function_ref<bool(const T&)> wanted) {
+        std::vector<T> found;
+        if (extract_if(wanted, found, 1) == 0) return std::nullopt;
+        return std::optional<T>(std::in_place, std::move(found.front()));
+    }
     /// Shows every element, in the order in which they would leave where the queue has one.
     virtual void for_each(function_ref<void(const T&)> visit) const = 0;
 
