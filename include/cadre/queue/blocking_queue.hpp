@@ -27,7 +27,8 @@ inline constexpr int unbounded = std::numeric_limits<int>::max();
 /// called from any thread. What a thread did before it put an element is visible to whoever takes
 /// it out.
 ///
-/// An insertion that is refused (false, or an exception) leaves the caller's element untouched.
+/// An offer() or offer_for() that is refused, by false or an exception, leaves the caller's element
+/// untouched; put() and add() take it by value, so an exception destroys it.
 /// Every call that may wait throws interrupted if the calling thread is interrupted before or
 /// while it waits; an interrupt beats an expired timeout. A timeout of zero or less does not wait.
 ///
