@@ -61,6 +61,9 @@ public:
     virtual bool await_termination(std::chrono::milliseconds timeout) = 0;
 };
 
+/// Keeps a task, for one that is dropped would complete its future.
+void keep(cadre::task t);
+
 /// What the two kinds of pool have in common.
 template <class Pool>
 class pool_of : public pool_under_test {
@@ -82,6 +85,9 @@ public:
     void set_policy(cadre::rejected_execution_handler policy) override {
         pool_->set_rejected_execution_handler(std::move(policy));
     }
+    void for_each_queued(cadre::function_ref<void(const cadre::task&)> visit) const override {
+        pool_->queue().for_each(visit);
+    }
     void shutdown() override { pool_->shutdown(); }
     std::vector<cadre::task> shutdown_now() override { return pool_->shutdown_now(); }
     bool await_termination(std::chrono::milliseconds timeout) override {
@@ -90,6 +96,17 @@ public:
 
 protected:
     Pool& pool() const { return *pool_; }
+    /// Takes a task with a future out of the queue.
+    bool remove_numbered(int number, const held_future& owner) {
+        const auto wanted = [number](const cadre::task& t) { return t.priority() == number; };
+        if (owner.is_done()) return pool_->remove_if(wanted) > 0;
+        std::vector<cadre::task> removed;
+        pool_->queue().extract_if(wanted, removed, 1);
+        pool_->remove_if([](const auto&) { return false; });  // it may have waited for this
+        const bool found = !removed.empty();
+        for (auto& t : removed) keep(std::move(t));
+        return found;
+    }
 
 private:
     std::unique_ptr<Pool> pool_;
@@ -113,8 +130,6 @@ pool_under_test& current_pool();
 /// The number of the next task, and the number that `remove` finds under a name; 0 if none.
 int next_number();
 std::map<std::string, int>& numbers();
-/// Keeps a task, for one that is dropped would complete its future.
-void keep(cadre::task t);
 /// Whether hooks=true was said of the last pool.
 bool hooks_are_told();
 

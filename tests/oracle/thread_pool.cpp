@@ -77,17 +77,9 @@ public:
 
     std::string name_of(const task& t) const override { return oracle::name_of(t); }
     bool remove(int number, const held_future* owner) override {
+        if (owner) return remove_numbered(number, *owner);
         const auto wanted = [number](const task& t) { return t.priority() == number; };
-        if (!owner || owner->is_done()) return number != 0 && pool().remove_if(wanted) > 0;
-        std::vector<task> removed;
-        pool().queue().extract_if(wanted, removed, 1);
-        pool().remove_if([](const task&) { return false; });  // the pool may have waited for this
-        const bool found = !removed.empty();
-        for (auto& t : removed) keep(std::move(t));
-        return found;
-    }
-    void for_each_queued(cadre::function_ref<void(const task&)> visit) const override {
-        pool().queue().for_each(visit);
+        return number != 0 && pool().remove_if(wanted) > 0;
     }
     bool shows_queue_in_order() const override { return ordered_; }
     bool shows_returned_in_order() const override { return true; }
