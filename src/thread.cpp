@@ -123,7 +123,7 @@ thread::thread(thread_attributes attributes, std::function<void()> body) {
     const signals_blocked_scope blocked;
     if (const int error = pthread_create(&started->id, set.get(), &thread::enter, argument.get()))
         throw std::system_error(error, std::generic_category(), "cannot start a thread");
-    argument.release();
+    static_cast<void>(argument.release());  // the thread has it
     running_ = std::move(started);
 }
 

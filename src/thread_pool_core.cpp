@@ -101,7 +101,7 @@ bool has_stack_for_a_task() {
         if (pthread_getattr_np(pthread_self(), &attributes) != 0) return std::uintptr_t{0};
         pthread_attr_getstack(&attributes, &base, &size);
         pthread_attr_destroy(&attributes);
-        constexpr std::size_t reserve = 256 * 1024;
+        constexpr std::size_t reserve = std::size_t{256} * 1024;
         return reinterpret_cast<std::uintptr_t>(base) + std::min(reserve, size / 4);
     }();
     return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) > lowest;
@@ -436,8 +436,8 @@ bool thread_pool_core::run_task(worker& w, task& t, stop_slot& stop) noexcept {
         thrown_by_hook = std::current_exception();
     }
     const bool clean = !thrown && !thrown_by_hook;
-    if (thrown) tell_uncaught(t, std::move(thrown));
-    if (thrown_by_hook) tell_uncaught(t, std::move(thrown_by_hook));
+    if (thrown) tell_uncaught(t, thrown);
+    if (thrown_by_hook) tell_uncaught(t, thrown_by_hook);
     try {
         task_access::release(t);
     } catch (...) {
