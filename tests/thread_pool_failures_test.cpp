@@ -129,18 +129,17 @@ TEST(thread_pool_failures, before_and_task_that_throw_each_in_its_way_wear_nothi
     uncaught_log log;
     std::atomic<int> ran = 0;
     std::atomic<int> after = 0;
-    std::function<void()> fail_before;
+    const auto all = failures();
+    std::atomic<std::size_t> before = 0;
     int submitted = 0;
     int thrown_before = 0;
     int thrown_inside = 0;
     thread_pool_executor pool({.core_pool_size = 1,
-                               .hooks = {.before_execute = [&](auto&&...) { fail_before(); },
+                               .hooks = {.before_execute = [&](auto&&...) { all[before](); },
                                          .after_execute = [&](auto&&...) { ++after; },
                                          .uncaught_exception = log.hook()}});
-    const auto all = failures();
-    for (std::size_t before = 0; before < all.size(); ++before) {
+    for (; before < all.size(); ++before) {
         for (std::size_t inside = 0; inside < all.size(); ++inside) {
-            fail_before = all[before];
             pool.execute([&, inside] {
                 ++ran;
                 all[inside]();

@@ -152,13 +152,16 @@ TEST(thread_pool_nesting, a_task_may_shut_its_pool_down) {
     for (const bool at_once : {false, true}) {
         thread_pool_executor pool({.core_pool_size = 2});
         std::vector<future<void>> all;
+        gate both_are_there;
         for (int i = 0; i < 2; ++i)
             all.push_back(pool.submit([&] {
+                both_are_there.wait();
                 if (at_once)
                     pool.shutdown_now();
                 else
                     pool.shutdown();
             }));
+        both_are_there.open();
         EXPECT_TRUE(pool.await_termination(guard));
         for (auto& each : all) EXPECT_TRUE(each.is_done());
     }

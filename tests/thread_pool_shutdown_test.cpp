@@ -263,6 +263,25 @@ TEST(thread_pool_shutdown, a_worker_whose_thread_starts_late_feels_shutdown_now)
     EXPECT_EQ(felt, true);
 }
 
+TEST(thread_pool_shutdown, a_task_queued_for_a_worker_that_is_being_made_is_not_stranded) {
+    std::atomic<bool> queued_ran = false;
+    bool rejected_ran = false;
+    thread_pool_executor* self = nullptr;
+    thread_pool_executor pool({.core_pool_size = 1, .thread_factory = [&](auto body) {
+                                   if (!self->is_shutdown()) {
+                                       self->execute([&] { queued_ran = true; });
+                                       self->shutdown();
+                                   }
+                                   return thread(std::move(body));
+                               }});
+    self = &pool;
+    EXPECT_THROW(pool.execute([&] { rejected_ran = true; }), rejected_execution);
+    ASSERT_TRUE(pool.await_termination(guard)) << pool.to_string();
+    EXPECT_TRUE(queued_ran);
+    EXPECT_FALSE(rejected_ran);
+    EXPECT_EQ(pool.completed_task_count(), 1);
+}
+
 TEST(thread_pool_shutdown, closing_a_pool_without_threads_does_not_wait) {
     thread_pool_executor pool({.core_pool_size = 0});
     pool.close();

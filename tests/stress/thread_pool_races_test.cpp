@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pool against itself: submitting, cancelling, resizing, ending and destroying at once. A
+// ledger tells of each task that was accepted whether it ran, came back or was cancelled: one of
+// them, and once.
+
+#include <cadre/thread_pool_executor.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "support/eventually.hpp"
+#include "support/held_task.hpp"
+#include "support/pools.hpp"
+
+namespace cadre::testing {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int slowness = 10;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+constexpr int slowness = 10;
+#else
+constexpr int slowness = 1;
+#endif
+#else
+constexpr int slowness = 1;
+#endif
+
+/// How many rounds to play: CADRE_STRESS_SCALE times as many, if that is set.
+int rounds(int usual) {
+    const char* scale = std::getenv("CADRE_STRESS_SCALE");
+    return std::max(1, static_cast<int>(usual * (scale ? std::atof(scale) : 1.0) / slowness));
+}
+
+unsigned new_seed() {
+    const unsigned seed = std::random_device()();
+    std::cout << "seed " << seed << '\n';
+    return seed;
+}
+
+/// Busy for a random time, the same range on both sides of a race.
+void dawdle(std::mt19937& random, std::chrono::nanoseconds most) {
+    const auto until = std::chrono::steady_clock::now() + (random() % 1000) * most / 1000;
+    while (std::chrono::steady_clock::now() < until) {}
+}
+
+/// The queues that a pool may be given, with a bound where it can have one.
+std::unique_ptr<blocking_queue<task>> any_queue(std::mt19937& random) {
+    switch (random() % 5) {
+        case 0:
+            return room_for(4);
+        case 1:
+            return no_room();
+        case 2:
+            return std::make_unique<linked_blocking_queue<task>>(4);
+        case 3:
+            return std::make_unique<priority_blocking_queue<task>>();
+        default:
+            return any_room();
+    }
+}
+
+/// What became of each task.
+class ledger {
+public:
+    explicit ledger(std::size_t tasks) : fates_(tasks) {}
+
+    std::function<void()> body(std::size_t i) {
+        return [this, i] { ++fates_[i].runs; };
+    }
+    void accepted(std::size_t i) { fates_[i].accepted = true; }
+    /// Keeps the future of an accepted task; without one it is a task of execute().
+    void keep(std::size_t i, future<void> result) { fates_[i].result = std::move(result); }
+    int runs(std::size_t i) const { return fates_[i].runs; }
+
+    /// After the end: of each accepted task, that it ran, or was cancelled; not both, not neither.
+    /// Returns how many were accepted and neither ran nor were cancelled: those without a future
+    /// that shutdown_now() returned.
+    int settle() {
+        int returned = 0;
+        for (auto& entry : fates_) {
+            const bool has_future = entry.result.valid();
+            const bool cancelled = has_future && entry.result.is_cancelled();
+            EXPECT_LE(entry.runs, 1);
+            EXPECT_TRUE(entry.accepted || entry.runs == 0) << "rejected, and ran";
+            if (has_future) {
+                EXPECT_TRUE(entry.result.is_done());
+                EXPECT_NE(entry.runs == 1, cancelled);
+            }
+            if (entry.accepted && entry.runs == 0) ++returned;
+        }
+        return returned;
+    }
+
+private:
+    struct fate {
+        std::atomic<int> runs = 0;
+        bool accepted = false;
+        future<void> result;
+    };
+    std::vector<fate> fates_;
+};
+
+/// Gives tasks to a pool until it has given all or is refused for good.
+void submit_all(thread_pool_executor& pool, ledger& tasks, std::size_t begin, std::size_t end) {
+    for (auto i = begin; i < end; ++i) {
+        try {
+            if (i % 2 == 0)
+                pool.execute(tasks.body(i));
+            else
+                tasks.keep(i, pool.submit(tasks.body(i)));
+            tasks.accepted(i);
+        } catch (const rejected_execution&) {}
+    }
+}
+
+class thread_pool_end : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(races, thread_pool_end, ::testing::Bool(),
+                         [](const auto& now) { return now.param ? "shutdown_now" : "shutdown"; });
+
+TEST_P(thread_pool_end, loses_and_doubles_no_task_when_it_races_submitters) {
+    constexpr std::size_t each = 40;
+    std::mt19937 random(new_seed());
+    for (int round = rounds(800); round > 0; --round) {
+        ledger tasks(2 * each);
+        int came_back = 0;
+        std::atomic<int> ready = 0;
+        {
+            thread_pool_executor pool(static_cast<int>(random() % 3), 3,
+                                      std::chrono::microseconds(random() % 100), any_queue(random));
+            std::thread one([&] {
+                ++ready;
+                submit_all(pool, tasks, 0, each);
+            });
+            std::thread other([&] {
+                ++ready;
+                submit_all(pool, tasks, each, 2 * each);
+            });
+            while (ready != 2) std::this_thread::yield();
+            dawdle(random, 100us);
+            if (GetParam())
+                came_back = static_cast<int>(pool.shutdown_now().size());
+            else
+                pool.shutdown();
+            ASSERT_TRUE(pool.await_termination(guard)) << pool.to_string();
+            one.join();
+            other.join();
+            EXPECT_EQ(pool.task_count(), pool.completed_task_count());
+        }
+        ASSERT_EQ(tasks.settle(), came_back);
+        if (HasFailure()) return;
+    }
+}
+
+TEST(thread_pool_races, shutdown_now_reaches_a_worker_that_is_just_being_made) {
+    std::mt19937 random(new_seed());
+    for (int round = rounds(4000); round > 0; --round) {
+        thread_pool_executor pool(
+            {.core_pool_size = 4, .hooks = {.uncaught_exception = [](auto&&...) {}}});
+        std::thread submitter([&] {
+            for (int i = 0; i < 4; ++i) try {
+                    pool.execute([] { this_thread::sleep_for(1h); });
+                } catch (const rejected_execution&) {}
+        });
+        dawdle(random, 60us);
+        pool.shutdown_now();
+        ASSERT_TRUE(pool.await_termination(guard)) << pool.to_string();
+        submitter.join();
+    }
+}
+
+TEST(thread_pool_races, a_cancelled_task_runs_or_is_cancelled_and_the_next_is_left_alone) {
+    std::mt19937 random(new_seed());
+    thread_pool_executor pool({.core_pool_size = 2});
+    std::atomic<int> inherited = 0;
+    for (int round = rounds(20000); round > 0; --round) {
+        std::atomic<int> runs = 0;
+        auto result = pool.submit([&] { ++runs; });
+        dawdle(random, 3us);
+        const bool cancelled = result.cancel(round % 2 == 0);
+        auto next = pool.submit([&] {
+            if (this_thread::is_interrupted()) ++inherited;
+        });
+        next.get();
+        EXPECT_EQ(result.is_cancelled(), cancelled);
+        if (!cancelled) {
+            result.get();
+            ASSERT_EQ(runs, 1);
+        }
+        // A task that was cancelled while it ran may still be at it.
+        ASSERT_TRUE(eventually([&] { return pool.active_count() == 0 && pool.queue().empty(); }));
+        ASSERT_LE(runs, 1);
+    }
+    EXPECT_EQ(inherited, 0);
+}
+
+TEST(thread_pool_races, no_task_is_stranded_when_threads_come_and_go) {
+    std::mt19937 random(new_seed());
+    for (const int core : {0, 1}) {
+        thread_pool_executor pool(core, 2, 1us, any_room());
+        if (core > 0) pool.allow_core_thread_time_out(true);
+        for (int round = rounds(7000); round > 0; --round) {
+            auto result = pool.submit([] {});
+            ASSERT_TRUE(result.wait_for(guard)) << pool.to_string();
+            dawdle(random, 20us);
+        }
+    }
+}
+
+TEST(thread_pool_races, resizing_loses_no_task_and_interrupts_none) {
+    constexpr std::size_t count = 200;
+    std::mt19937 random(new_seed());
+    for (int round = rounds(150); round > 0; --round) {
+        ledger tasks(count);
+        std::atomic<bool> over = false;
+        std::atomic<int> disturbed = 0;
+        {
+            thread_pool_executor pool({.core_pool_size = 1,
+                                       .maximum_pool_size = 4,
+                                       .keep_alive = 1us,
+                                       .queue = room_for(8),
+                                       .rejection = block_policy{}});
+            std::thread resizer([&, seed = random()] {
+                std::mt19937 mine(seed);
+                while (!over) {
+                    const int core = static_cast<int>(mine() % 4);
+                    pool.resize(core, core + 1);
+                    if (mine() % 4 == 0) pool.prestart_all_core_threads();
+                    pool.set_keep_alive(std::chrono::microseconds(1 + mine() % 20));
+                    pool.allow_core_thread_time_out(mine() % 2 == 0);
+                }
+            });
+            for (std::size_t i = 0; i < count; ++i) {
+                pool.execute([body = tasks.body(i), &disturbed] {
+                    if (this_thread::is_interrupted()) ++disturbed;
+                    body();
+                });
+                tasks.accepted(i);
+            }
+            ASSERT_TRUE(has_completed(pool, count)) << pool.to_string();
+            over = true;
+            resizer.join();
+        }
+        ASSERT_EQ(tasks.settle(), 0);
+        ASSERT_EQ(disturbed, 0);
+    }
+}
+
+TEST(thread_pool_races, may_be_made_used_and_destroyed_at_any_pace) {
+    std::mt19937 random(new_seed());
+    for (int round = rounds(10000); round > 0; --round) {
+        std::atomic<int> runs = 0;
+        const int tasks = static_cast<int>(random() % 3);
+        {
+            thread_pool_executor pool({.core_pool_size = 2});
+            for (int i = 0; i < tasks; ++i) pool.execute([&] { ++runs; });
+            dawdle(random, 20us);
+        }
+        ASSERT_EQ(runs, tasks);
+    }
+}
+
+TEST(thread_pool_races, may_be_destroyed_as_soon_as_it_has_terminated) {
+    for (int round = rounds(10000); round > 0; --round) {
+        auto pool =
+            std::make_unique<thread_pool_executor>(thread_pool_options{.core_pool_size = 2});
+        pool->execute([] {});
+        pool->shutdown();
+        ASSERT_TRUE(pool->await_termination(guard));
+        pool.reset();
+    }
+}
+
+TEST(thread_pool_races, may_be_destroyed_by_its_own_worker) {
+    std::mt19937 random(new_seed());
+    const int count = rounds(5000);
+    const auto terminations = std::make_shared<std::atomic<int>>(0);
+    const auto runs = std::make_shared<std::atomic<int>>(0);
+    for (int round = 0; round < count; ++round) {
+        auto pool = std::make_shared<thread_pool_executor>(thread_pool_options{
+            .core_pool_size = 2, .hooks = {.terminated = [terminations] { ++*terminations; }}});
+        for (int i = 0; i < 3; ++i) pool->execute([pool, runs] { ++*runs; });
+        dawdle(random, 20us);
+        pool.reset();
+    }
+    EXPECT_TRUE(eventually([&] { return *terminations == count; }));
+    EXPECT_EQ(*runs, 3 * count);
+}
+
+TEST(thread_pool_races, blocked_submitters_get_their_place_or_are_refused) {
+    constexpr std::size_t each = 50;
+    std::mt19937 random(new_seed());
+    for (int round = rounds(500); round > 0; --round) {
+        ledger tasks(2 * each);
+        {
+            thread_pool_executor pool(1, 1, 1h, round % 2 == 0 ? room_for(1) : no_room(),
+                                      default_thread_factory(), block_policy{});
+            std::thread one([&] { submit_all(pool, tasks, 0, each); });
+            std::thread other([&] { submit_all(pool, tasks, each, 2 * each); });
+            dawdle(random, 200us);
+            pool.shutdown();
+            one.join();
+            other.join();
+            ASSERT_TRUE(pool.await_termination(guard)) << pool.to_string();
+        }
+        ASSERT_EQ(tasks.settle(), 0);
+    }
+}
+
+}  // namespace
+}  // namespace cadre::testing
