@@ -62,7 +62,8 @@ int main(int argc, char** argv) {
         return 2;
     }
     std::ifstream file(argv[1]);
-    if (!file) {
+    file.peek();  // a directory can be opened, but not read
+    if (!file.is_open() || file.bad()) {
         std::cerr << argv[1] << ": cannot be read\n";
         return 2;
     }

@@ -13,8 +13,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
 # A JVM that starts fast: each plays one scenario, most of which is waiting.
-JAVA = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx128m"]
-TIMEOUT = 120  # seconds for one scenario: one that takes longer hangs
+JAVA = [os.environ.get("CADRE_JAVA", "java"), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx128m"]
+TIMEOUT = 60  # seconds for one scenario: one that takes longer hangs
 
 
 @dataclasses.dataclass(frozen=True)
