@@ -52,7 +52,7 @@ bench: setup ## builds and runs the benchmarks (ARGS="--benchmark_filter=...")
 	@set -e; for bench in build/bench/bench/*_bench; do \
 	    [ -x "$$bench" ] || continue; echo "== $$bench"; "$$bench" $(ARGS); done
 
-soak: setup ## repeats the stress tests, plain and under tsan, for MINUTES (10)
+soak: setup ## stress tests, plain and under tsan, and random scenarios, for MINUTES (10)
 	tools/soak.sh $(MINUTES)
 
 lint: setup ## format, layers, manners, docs, conformance table, headers alone, clang-tidy
