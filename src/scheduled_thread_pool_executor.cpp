@@ -66,6 +66,14 @@ private:
     const detail::intrusive_ptr<detail::timer_queue> timers_;
 };
 
+/// Whether the task's future is: the timer's own, or that of the submitted task inside it.
+bool is_cancelled(const detail::timer_core& timer) {
+    const auto identity = timer.identity();
+    return timer.is_cancelled() ||
+           (identity % 2 == 0 &&
+            reinterpret_cast<const detail::future_core*>(identity)->is_cancelled());
+}
+
 scheduled_pool_options options_of(int core, thread_factory factory,
                                   rejected_execution_handler handler) {
     scheduled_pool_options options;
@@ -156,7 +164,7 @@ void scheduled_thread_pool_executor::apply_shutdown_policies() {
     if (!is_shutdown()) return;
     const auto unwanted = timers_->extract_if(
         [this](detail::timer_core& timer, detail::steady_time due) {
-            return timer.is_cancelled() || !timers_->may_run(timer, due);
+            return is_cancelled(timer) || !timers_->may_run(timer, due);
         },
         blocking_queue<task>::npos);
     for (const auto& timer : unwanted) timer->cancel(false);

@@ -78,6 +78,8 @@ std::unique_ptr<pool_under_test> make_scheduled_pool(const pool_options& options
     made.thread_factory = make_factory(options);
     made.rejection = make_policy(policy ? *policy : "abort");
     made.hooks = telling_hooks();
+    // Of what is executed there nothing leaves a thread in the reference.
+    made.hooks.uncaught_exception = [](const task&, const std::exception_ptr&) {};
     made.hooks.periodic_failed = [](const task&, const std::exception_ptr&) {};
     made.remove_on_cancel = is_set("remove_on_cancel", false);
     made.execute_existing_delayed_tasks_after_shutdown = is_set("delayed_after_shutdown", true);
