@@ -12,10 +12,10 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 CPP_FILES := git ls-files '*.cpp' '*.hpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check clang asan tsan debug bench soak lint format clean
+.PHONY: help setup run test check clang asan tsan debug bench microbench soak lint format clean
 
 help: ## this list
-	@sed -nE 's/^([a-z]+):[^#]*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 setup: ## installs the Debian packages that are missing, if any
 	@tools/setup.sh
@@ -46,7 +46,14 @@ tsan: setup ## build with ThreadSanitizer, and all tests
 debug: setup ## build without optimisation, and all tests
 	$(call build_and_test,debug)
 
-bench: setup ## builds and runs the benchmarks (ARGS="--benchmark_filter=...")
+bench: ## cadre beside its peers (WORKLOADS=W1,W8a ROUNDS=15 PEERS=cadre,jdk,mine=/path/to/exe)
+	@tools/setup.sh bench
+	cmake --preset bench
+	cmake --build --preset bench
+	bench/run $(if $(WORKLOADS),--workloads '$(WORKLOADS)') $(if $(PEERS),--peers '$(PEERS)') \
+	    $(if $(ROUNDS),--rounds $(ROUNDS)) $(ARGS)
+
+microbench: setup ## benchmarks of single parts (ARGS="--benchmark_filter=...")
 	cmake --preset bench
 	cmake --build --preset bench
 	@set -e; for bench in build/bench/bench/*_bench; do \

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that this project is built and checked with, as far as they are
 # missing. With nothing missing it does nothing. Plain sh, and nothing but dpkg before apt-get ran.
+# `setup.sh bench` also installs the libraries that the benchmarks compare with.
 set -eu
 
 # "a|b": either will do; the first is the one installed.
@@ -11,6 +12,8 @@ packages="
     clang-format clang-tidy python3 git
     default-jdk-headless|openjdk-17-jdk-headless
 "
+bench_packages="libasio-dev libtbb-dev"
+case ${1-} in bench) packages="$packages $bench_packages" ;; esac
 
 if ! command -v dpkg-query >/dev/null; then
     echo "setup: not a Debian system; please see to these yourself:" $packages >&2
