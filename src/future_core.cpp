@@ -191,10 +191,12 @@ void future_core::run() {
     compute();
 }
 
-bool future_core::run_and_reset() {
+bool future_core::run_and_reset(bool* started) {
     auto& self = thread_control::current();
     const intrusive_ptr<future_core> alive(this);
-    if (!start(self)) return false;
+    const bool may_run = start(self);
+    if (started) *started = may_run;
+    if (!may_run) return false;
     std::exception_ptr thrown;
     {
         const body_scope scope(self, *this);
@@ -212,13 +214,11 @@ bool future_core::run_and_reset() {
 }
 
 bool future_core::begin_completion() noexcept {
-    if (move(running, completing)) {
-        runner_.store(nullptr);  // nobody interrupts it any more
-        was_pending_ = false;
-        return true;
-    }
-    if (move(pending, completing)) {
-        was_pending_ = true;
+    // A run that resets goes to and fro between the two: neither is out of reach for good.
+    for (auto seen = phase(); seen <= running; seen = phase()) {
+        if (!move(seen, completing)) continue;
+        was_pending_ = seen == pending;
+        if (!was_pending_) runner_.store(nullptr);  // nobody interrupts it any more
         return true;
     }
     return false;
@@ -264,28 +264,36 @@ bool future_core::cancel(bool may_interrupt) {
 
 bool future_core::cancel_this(bool may_interrupt) {
     const intrusive_ptr<future_core> alive(this);
-    if (move(pending, cancelled)) {
-        drop_callable();
-        leave_queue();
-    } else if (!may_interrupt) {
-        if (!move(running, cancelled)) return false;
-    } else {
-        if (!move(running, stopping)) return false;
-        auto* const completions = wake_waiters(word_.load() & watched);
-        was_interrupted_.store(true);
-        // Users' callbacks. A token that is asked for later finds was_interrupted_: either this
-        // sees the extras, or whoever makes them sees that.
-        if (auto* own = extras_.load()) own->stop.request_stop();
-        if (move(stopping, interrupting)) {
-            // The runner stays in run() until the phase moves on, so its control is alive.
-            if (thread_control* runner = runner_.load()) runner->interrupt_for(*this);
-            move(interrupting, cancelled);
-        }
+    // A run that resets goes to and fro between the two: neither is out of reach for good.
+    for (auto seen = phase(); seen <= running; seen = phase()) {
+        const bool stop = seen == running && may_interrupt;
+        if (!move(seen, stop ? stopping : cancelled)) continue;
+        auto* const completions = wake_waiters_of_cancelled(seen == pending);
+        if (stop) stop_runner();
         conclude_telling(cancelled, completions);
         return true;
     }
-    conclude_telling(cancelled, wake_waiters(word_.load() & watched));
-    return true;
+    return false;
+}
+
+completion* future_core::wake_waiters_of_cancelled(bool unstarted) noexcept {
+    if (unstarted) {
+        drop_callable();
+        leave_queue();
+    }
+    return wake_waiters(word_.load() & watched);
+}
+
+/// From stopping to cancelled.
+void future_core::stop_runner() {
+    was_interrupted_.store(true);
+    // Users' callbacks. A token that is asked for later finds was_interrupted_: either this sees
+    // the extras, or whoever makes them sees that.
+    if (auto* own = extras_.load()) own->stop.request_stop();
+    if (!move(stopping, interrupting)) return;  // the body is over
+    // The runner stays in run() until the phase moves on, so its control is alive.
+    if (thread_control* runner = runner_.load()) runner->interrupt_for(*this);
+    move(interrupting, cancelled);
 }
 
 /// It will not run: whoever keeps it queued may let go of it. If they cannot, it stays there.

@@ -71,8 +71,9 @@ public:
     /// Runs the callable if nobody has started, cancelled or completed it.
     void run();
     /// Runs the callable and throws its value away, to be run again: true. False if it could not
-    /// be started, threw (then that is the result) or was cancelled meanwhile.
-    bool run_and_reset();
+    /// be started, threw (then that is the result) or was cancelled meanwhile. *started tells
+    /// whether it was called at all.
+    bool run_and_reset(bool* started = nullptr);
     /// False if it is complete already. A task that has not started never will, and its captures
     /// are destroyed; one that runs is interrupted if may_interrupt.
     bool cancel(bool may_interrupt);
@@ -172,6 +173,8 @@ private:
     void conclude(std::uint32_t final_phase);
     completion* wake_waiters(bool somebody_watches) noexcept;
     void conclude_telling(std::uint32_t final_phase, completion* completions);
+    completion* wake_waiters_of_cancelled(bool unstarted) noexcept;
+    void stop_runner();
     void leave_queue() noexcept;
     std::uint32_t dispatches() const noexcept;
     intrusive_ptr<future_core> source() const;
