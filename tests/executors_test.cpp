@@ -167,7 +167,10 @@ TEST(unconfigurable, hands_back_what_never_ran) {
 
 // EXE-011
 TEST(unconfigurable, refuses_to_wrap_nothing) {
-    EXPECT_THROW(executors::unconfigurable(nullptr), std::invalid_argument);
+    EXPECT_THROW(executors::unconfigurable(std::unique_ptr<executor_service>()),
+                 std::invalid_argument);
+    EXPECT_THROW(executors::unconfigurable(std::unique_ptr<scheduled_executor_service>()),
+                 std::invalid_argument);
 }
 
 /// One of each kind.
@@ -177,6 +180,8 @@ std::vector<std::unique_ptr<executor_service>> one_of_each() {
     all.push_back(executors::cached_thread_pool());
     all.push_back(executors::fixed_thread_pool(2));
     all.push_back(executors::unconfigurable(executors::fixed_thread_pool(2)));
+    all.push_back(executors::scheduled_thread_pool(2));
+    all.push_back(executors::single_thread_scheduled_executor());
     return all;
 }
 
