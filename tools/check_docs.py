@@ -21,8 +21,10 @@ LINKS_IN = [*CODE_IN, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 PRELUDE = """\
 #include <cadre/cadre.hpp>
 #include <iostream>
+#include <random>
 using namespace std::chrono_literals;
 extern cadre::thread_pool_executor pool;
+extern cadre::scheduled_thread_pool_executor timers;
 """
 FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
 FLAGS += ["-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-unused-function"]
