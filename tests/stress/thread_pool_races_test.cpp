@@ -259,7 +259,7 @@ TEST(thread_pool_races, resizing_loses_no_task_and_interrupts_none) {
 
 TEST(thread_pool_races, may_be_made_used_and_destroyed_at_any_pace) {
     std::mt19937 random(new_seed());
-    for (int round = rounds(10000); round > 0; --round) {
+    for (int round = rounds(5000); round > 0; --round) {
         std::atomic<int> runs = 0;
         const int tasks = static_cast<int>(random() % 3);
         {
@@ -272,7 +272,7 @@ TEST(thread_pool_races, may_be_made_used_and_destroyed_at_any_pace) {
 }
 
 TEST(thread_pool_races, may_be_destroyed_as_soon_as_it_has_terminated) {
-    for (int round = rounds(10000); round > 0; --round) {
+    for (int round = rounds(5000); round > 0; --round) {
         auto pool =
             std::make_unique<thread_pool_executor>(thread_pool_options{.core_pool_size = 2});
         pool->execute([] {});
