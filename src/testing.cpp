@@ -17,6 +17,32 @@ constexpr std::chrono::steady_clock::time_point steady_start{std::chrono::hours(
 
 }  // namespace
 
+/// While it lives, a listener does not leave, unless the calling thread itself lets it. False if
+/// it has left.
+class [[nodiscard]] manual_clock::telling_scope {
+public:
+    telling_scope(manual_clock& clock, clock_listener& listener) : clock_(clock) {
+        const std::lock_guard lock(clock_.mutex_);
+        const auto& all = clock_.listeners_;
+        if (std::find(all.begin(), all.end(), &listener) == all.end()) return;
+        clock_.being_told_ = &listener;
+        clock_.teller_ = std::this_thread::get_id();
+        is_there_ = true;
+    }
+    ~telling_scope() {
+        const std::lock_guard lock(clock_.mutex_);
+        clock_.being_told_ = nullptr;
+        clock_.not_telling_.notify_all();
+    }
+    telling_scope(const telling_scope&) = delete;
+    telling_scope& operator=(const telling_scope&) = delete;
+    explicit operator bool() const noexcept { return is_there_; }
+
+private:
+    manual_clock& clock_;
+    bool is_there_ = false;
+};
+
 std::chrono::system_clock::time_point manual_clock::default_start() {
     return std::chrono::sys_days(std::chrono::year(2000) / 1 / 1);
 }
@@ -29,7 +55,11 @@ std::chrono::steady_clock::time_point manual_clock::now() const {
 }
 
 std::chrono::system_clock::time_point manual_clock::wall_now() const {
-    return wall_start_.load() + since_start_.load();
+    using wall_time = std::chrono::system_clock::time_point;
+    const auto start = wall_start_.load();
+    const auto passed = since_start_.load();
+    return passed > wall_time::max() - std::max(start, wall_time()) ? wall_time::max()
+                                                                    : start + passed;
 }
 
 std::chrono::steady_clock::time_point manual_clock::real_time_of(
@@ -50,7 +80,9 @@ void manual_clock::advance_to(std::chrono::steady_clock::time_point t) {
     while (now() < t) {
         auto next = t;
         for (auto* listener : listeners())
-            if (const auto due = listener->next_due()) next = std::min(next, std::max(*due, now()));
+            if (const telling_scope telling(*this, *listener); telling)
+                if (const auto due = listener->next_due())
+                    next = std::min(next, std::max(*due, now()));
         since_start_.store(next - steady_start);
         tell();
     }
@@ -68,10 +100,11 @@ void manual_clock::set_wall(std::chrono::system_clock::time_point t) {
 
 /// Has everybody do what is due now.
 void manual_clock::tell() {
-    for (auto* listener : listeners()) {
-        listener->time_changed();
-        listener->await_quiet();
-    }
+    for (auto* listener : listeners())
+        if (const telling_scope telling(*this, *listener); telling) {
+            listener->time_changed();
+            listener->await_quiet();
+        }
 }
 
 std::vector<clock_listener*> manual_clock::listeners() const {
@@ -85,8 +118,10 @@ void manual_clock::subscribe(clock_listener& listener) {
 }
 
 void manual_clock::unsubscribe(clock_listener& listener) {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     std::erase(listeners_, &listener);
+    not_telling_.wait(
+        lock, [&] { return being_told_ != &listener || teller_ == std::this_thread::get_id(); });
 }
 
 }  // namespace cadre

@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include <cadre/clock.hpp>
@@ -47,6 +49,8 @@ public:
     void unsubscribe(clock_listener& listener) override;
 
 private:
+    class telling_scope;
+
     static std::chrono::system_clock::time_point default_start();
     void tell();
     std::vector<clock_listener*> listeners() const;
@@ -56,8 +60,11 @@ private:
 
     std::mutex advancing_;  // one at a time
 
-    mutable std::mutex mutex_;  // guards listeners_
+    mutable std::mutex mutex_;  // guards all below
+    std::condition_variable not_telling_;
     std::vector<clock_listener*> listeners_;
+    clock_listener* being_told_ = nullptr;  // by teller_; it may not leave meanwhile
+    std::thread::id teller_;
 };
 
 }  // namespace cadre
