@@ -12,7 +12,9 @@ namespace cadre::detail {
 
 intrusive_ptr<timer_core> make_wrapped(task t) {
     using core = runnable_core<void, wrapped_task, no_on_done, timer_core>;
-    return intrusive_ptr<core>::adopt(new core(wrapped_task{std::move(t)}));
+    auto made = intrusive_ptr<core>::adopt(new core(wrapped_task{std::move(t)}));
+    made->tell_what_it_throws();
+    return made;
 }
 
 bool delayed_work_queue::offer(task&& x) {
@@ -22,16 +24,19 @@ bool delayed_work_queue::offer(task&& x) {
     return true;
 }
 
-task delayed_work_queue::take() { return task(timer_handle(timers_->poll_until(forever))); }
+task delayed_work_queue::take() {
+    return task(timer_handle(timers_->poll_until(forever), timer_handle::origin::due));
+}
 
 std::optional<task> delayed_work_queue::poll() {
-    if (auto timer = timers_->poll()) return task(timer_handle(std::move(timer)));
+    if (auto timer = timers_->poll())
+        return task(timer_handle(std::move(timer), timer_handle::origin::due));
     return std::nullopt;
 }
 
 std::optional<task> delayed_work_queue::poll_for(std::chrono::nanoseconds timeout) {
     if (auto timer = timers_->poll_until(deadline_after(timeout)))
-        return task(timer_handle(std::move(timer)));
+        return task(timer_handle(std::move(timer), timer_handle::origin::due));
     return std::nullopt;
 }
 

@@ -123,7 +123,12 @@ void scheduled_thread_pool_executor::start_timer(detail::intrusive_ptr<detail::t
         core.reject(task(detail::timer_handle(std::move(timer))), pool_);
         return;
     }
-    timers_->insert(timer, due);
+    try {
+        timers_->insert(timer, due);
+    } catch (...) {
+        timer->abandon();  // lets go of its decoration, which holds it
+        throw;
+    }
     if (!timers_->may_run(*timer, due) && timers_->remove(*timer)) {
         timer->cancel(false);
         core.try_terminate();

@@ -84,6 +84,8 @@ public:
     run_state state() const { return control_.load().state(); }
     pool_snapshot snapshot() const;
     const std::string& name() const { return name_; }
+    /// Tells the hook, or stderr, of what no future carries.
+    void tell_uncaught(const task& t, const std::exception_ptr& error) noexcept;
 
 private:
     // Admission.
@@ -107,7 +109,6 @@ private:
     bool is_stranded() const;
     void nudge_workers();
     void nudge_an_idle_worker();
-    void tell_uncaught(const task& t, const std::exception_ptr& error) noexcept;
     bool is_asked_for(const std::exception_ptr& error) const noexcept;
     void start_for_queued(int more);
     void link_cancellation();

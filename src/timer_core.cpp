@@ -48,7 +48,7 @@ timer_core::~timer_core() {
 timer_handle::~timer_handle() {
     if (!timer_) return;
     if (!spent_) timer_->abandon();
-    timer_->leave_flight();
+    if (origin_ == origin::due) timer_->leave_flight();
 }
 
 void timer_core::leave_flight() noexcept { queue().landed(); }
@@ -118,11 +118,14 @@ nanoseconds timer_core::delay() const {
     const auto due = queue().time_of(*this);
     if (!due) return {};
     if (*due == forever) return nanoseconds::max();
-    return *due - queue().now();
+    const auto now = queue().now().time_since_epoch();
+    const auto then = due->time_since_epoch();
+    if (now > nanoseconds::zero() && then < nanoseconds::min() + now) return nanoseconds::min();
+    return then - now;
 }
 
 task_statistics timer_core::statistics() const {
-    if (has_details_) {
+    if (periodic_) {
         std::lock_guard lock(details_->mutex);
         return details_->statistics;
     }
@@ -133,15 +136,30 @@ task_statistics timer_core::statistics() const {
 }
 
 void timer_core::execute() {
+    const intrusive_ptr<timer_core> alive(this);
+    // Planned last of all: from then on another worker may run it again.
+    struct at_the_end {
+        timer_core& timer;
+        ~at_the_end() {
+            if (timer.periodic_ && !timer.is_done()) timer.plan_next_run();
+        }
+    } const planning{*this};
+    if (has_details_ && details_->decoration.load() != details::decoration_state::none)
+        run_decorated();
+    else
+        run_due();
+}
+
+void timer_core::run_decorated() {
     using state = details::decoration_state;
-    if (!has_details_ || details_->decoration.load() == state::none) return run_due();
     auto idle = state::idle;
     if (!details_->decoration.compare_exchange_strong(idle, state::running)) return;
+    // A decoration that did not run a one-shot will not any more: dropping it cancels the task.
     struct over {
         timer_core& timer;
         ~over() {
             timer.details_->decoration.store(state::idle);
-            if (timer.is_done()) timer.release_decoration();
+            if (timer.is_done() || !timer.periodic_) timer.release_decoration();
         }
     } const at_the_end{*this};
     details_->decorated();
@@ -164,13 +182,15 @@ void timer_core::on_cancelled_unstarted() {
 
 void timer_core::run_due() {
     const intrusive_ptr<timer_core> alive(this);
-    const auto planned = has_details_ ? details_->planned : steady_time::min();
-    if (!queue().may_run(*this, planned))
+    if (!queue().may_run(*this, steady_time::min())) {  // its time has come
         cancel(false);
-    else if (periodic_)
-        run_and_plan();
-    else
+    } else if (periodic_) {
+        run_periodic();
+    } else {
         run();
+        if (has_no_future_ && state() == future_state::failed)
+            queue().tell_uncaught(*this, error());
+    }
 }
 
 bool timer_core::survives(const std::exception_ptr& error) {
@@ -183,12 +203,12 @@ bool timer_core::survives(const std::exception_ptr& error) {
     return true;
 }
 
-void timer_core::run_and_plan() {
-    const auto started = queue().now();
-    const bool again = run_and_reset();
-    const auto finished = queue().now();
-    const auto duration = finished - started;
-    {
+void timer_core::run_periodic() {
+    const auto start = queue().now();
+    bool started = false;
+    const bool again = run_and_reset(&started);
+    const auto duration = queue().now() - start;
+    if (started) {
         std::lock_guard lock(details_->mutex);
         auto& so_far = details_->statistics;
         ++so_far.runs;
@@ -197,12 +217,12 @@ void timer_core::run_and_plan() {
         if (details_->when.period.count() > 0 && duration > details_->when.period)
             ++so_far.overruns;
     }
-    if (!again) {
-        if (state() == future_state::failed) queue().tell_failed(*this, error());
-        return;
-    }
+    if (started && !again && state() == future_state::failed) queue().tell_failed(*this, error());
+}
+
+void timer_core::plan_next_run() {
     try {
-        const auto next = time_after(finished);
+        const auto next = time_after(queue().now());
         if (!next || !queue().requeue(*this, *next)) cancel(false);
     } catch (...) {  // no memory: it cannot go on, and whoever waits must know
         set_exception(std::current_exception());
@@ -232,7 +252,7 @@ std::optional<steady_time> timer_core::time_after(steady_time finished) {
         }
     }
     if (own.planned == forever) return forever;
-    return saturated_add(own.planned, jitter_of(when.options.jitter, sequence_));
+    return saturated_add(own.planned, jitter_of(when.options.jitter, queue().salt() + sequence_));
 }
 
 }  // namespace cadre::detail

@@ -17,6 +17,7 @@
 #include "timer_queue.hpp"
 
 #include <algorithm>
+#include <random>
 
 #include "report.hpp"
 #include "thread_pool_core.hpp"
@@ -25,7 +26,9 @@
 namespace cadre::detail {
 
 timer_queue::timer_queue(scheduler_clock& clock)
-    : clock_(clock), counts_flights_(&clock != &scheduler_clock::system()) {
+    : clock_(clock),
+      counts_flights_(&clock != &scheduler_clock::system()),
+      salt_(counts_flights_ ? 0 : std::random_device()()) {
     clock_.subscribe(*this);
 }
 
@@ -109,14 +112,18 @@ void timer_queue::insert(taken timer, steady_time due) {
 }
 
 timer_queue::taken timer_queue::remove(timer_core& timer) {
+    deferred_wake wake;
     std::lock_guard lock(mutex_);
-    return timer.place_ == timer_core::not_queued ? nullptr : take_out(timer.place_);
+    if (timer.place_ == timer_core::not_queued) return nullptr;
+    quiet_.notify_all(wake);
+    return take_out(timer.place_);
 }
 
 std::vector<timer_queue::taken> timer_queue::extract_if(
     function_ref<bool(timer_core&, steady_time)> wanted, std::size_t most) {
     std::vector<taken> out;
     std::vector<entry> found;
+    deferred_wake wake;
     std::lock_guard lock(mutex_);
     for (const entry& e : heap_)
         if (wanted(*e.timer, e.due)) found.push_back(e);
@@ -125,6 +132,7 @@ std::vector<timer_queue::taken> timer_queue::extract_if(
     if (found.size() > most) found.resize(most);
     out.reserve(found.size());
     for (const entry& e : found) out.push_back(take_out(e.timer->place_));
+    quiet_.notify_all(wake);
     return out;
 }
 
@@ -254,13 +262,11 @@ std::optional<steady_time> timer_queue::next_due() {
 }
 
 void timer_queue::await_quiet() {
+    const auto core = pool.lock();  // let go of after the mutex: that may end the pool
     std::unique_lock lock(mutex_);
-    const auto nothing_left = [this] {
-        if (in_flight_ > 0) return false;
-        const auto core = pool.lock();
-        return !is_due() || !core || core->state() >= run_state::stop;
-    };
-    quiet_.wait(lock, nothing_left);
+    quiet_.wait(lock, [&] {
+        return in_flight_ == 0 && (!is_due() || !core || core->state() >= run_state::stop);
+    });
 }
 
 // ---- the scheduler, as its tasks see it
@@ -296,6 +302,11 @@ void timer_queue::tell_failed(timer_core& timer, const std::exception_ptr& error
     } catch (...) {
         report_uncaught("periodic_failed", std::current_exception());
     }
+}
+
+void timer_queue::tell_uncaught(timer_core& timer, const std::exception_ptr& error) noexcept {
+    const task shown{timer_view(timer)};
+    if (const auto core = pool.lock()) core->tell_uncaught(shown, error);
 }
 
 }  // namespace cadre::detail

@@ -69,6 +69,10 @@ public:
     /// True if the task may still run, as far as its pool's state and the policies say.
     bool may_run(const timer_core& timer, steady_time due) const;
     void tell_failed(timer_core& timer, const std::exception_ptr& error) noexcept;
+    void tell_uncaught(timer_core& timer, const std::exception_ptr& error) noexcept;
+    /// What makes this scheduler's jitter another than that of the next machine; none if the clock
+    /// is manual, so that it can be repeated.
+    std::uint64_t salt() const noexcept { return salt_; }
     std::function<void(const task&, std::exception_ptr)> periodic_failed;  // likewise
 
 private:
@@ -97,6 +101,7 @@ private:
 
     scheduler_clock& clock_;
     const bool counts_flights_;
+    const std::uint64_t salt_;
     std::atomic<std::uint32_t> references_ = 1;
 
     mutable std::mutex mutex_;  // guards all below
@@ -108,7 +113,7 @@ private:
     waiter* leader_ = nullptr;  // in waiters_, asleep until the time of the head
     bool closed_ = false;
     std::size_t in_flight_ = 0;  // taken and not done with; counted only if the clock is manual
-    condition quiet_;            // signalled when in_flight_ falls to 0
+    condition quiet_;            // signalled when in_flight_ falls to 0, or tasks are taken out
 };
 
 }  // namespace cadre::detail

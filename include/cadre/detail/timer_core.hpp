@@ -69,6 +69,9 @@ public:
     void prepare(timer_queue& queue, timetable when);
     /// Has this function make of it what is run.
     void decorate(const std::function<task(task)>& decorator);
+    /// Nobody has a future of it: what it throws is told to the pool's uncaught_exception. Once,
+    /// before anybody else knows it.
+    void tell_what_it_throws() noexcept { has_no_future_ = true; }
 
     bool is_periodic() const noexcept { return periodic_; }
     bool follows_wall_clock() const noexcept;
@@ -81,8 +84,6 @@ public:
 
     /// Called by whoever took it from the queue.
     void execute();
-    /// Called by execute(), through what decorate_task made of it.
-    void run_due();
     /// The handle that a worker had of it is gone.
     void leave_flight() noexcept;
 
@@ -99,14 +100,18 @@ private:
 
     timer_queue& queue() const noexcept;
     details& detailed();
+    void run_decorated();
     void release_decoration() noexcept;
-    void run_and_plan();
+    void run_due();
+    void run_periodic();
+    void plan_next_run();
     std::optional<steady_time> time_after(steady_time finished);
 
     std::uint64_t sequence_ = 0;        // guarded by the queue's mutex
     std::uint32_t place_ = not_queued;  // in the heap; guarded by the queue's mutex
     bool periodic_ = false;
     bool has_details_ = false;
+    bool has_no_future_ = false;
     union {
         timer_queue* queue_ = nullptr;  // counted
         details* details_;              // owned
@@ -140,7 +145,10 @@ struct scheduled_callable {
 /// The half of a timer that runs it: cancels it if it is dropped unrun.
 class timer_handle {
 public:
-    explicit timer_handle(intrusive_ptr<timer_core> timer) noexcept : timer_(std::move(timer)) {}
+    /// Whether the queue gave it out because it was due, and counts it until it is done with.
+    enum class origin { due, elsewhere };
+    explicit timer_handle(intrusive_ptr<timer_core> timer, origin from = origin::elsewhere) noexcept
+        : timer_(std::move(timer)), origin_(from) {}
     timer_handle(timer_handle&&) noexcept = default;
     timer_handle& operator=(timer_handle&&) = delete;
     ~timer_handle();
@@ -154,6 +162,7 @@ public:
 
 private:
     intrusive_ptr<timer_core> timer_;  // null: moved from
+    origin origin_;
     bool spent_ = false;
 };
 
