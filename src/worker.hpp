@@ -25,9 +25,9 @@ public:
     // How many tasks it has completed and how many it runs now (more than one if it runs some in
     // place), in one word, so that a reader sees a task as running or completed, never as both
     // or neither. Written by the worker alone.
-    void begin_task() noexcept { tally_.store(tally() + 1, std::memory_order_relaxed); }
+    void begin_task() noexcept { tally_.store(tally() + 1, std::memory_order_release); }
     void end_task() noexcept {
-        tally_.store(tally() + one_completed - 1, std::memory_order_relaxed);
+        tally_.store(tally() + one_completed - 1, std::memory_order_release);
     }
     static std::int64_t completed(std::uint64_t tally) noexcept {
         return static_cast<std::int64_t>(tally / one_completed);
@@ -35,7 +35,8 @@ public:
     static int running(std::uint64_t tally) noexcept {
         return static_cast<int>(tally % one_completed);
     }
-    std::uint64_t tally() const noexcept { return tally_.load(std::memory_order_relaxed); }
+    /// acquire: who sees a task as completed sees what it did; pairs with end_task().
+    std::uint64_t tally() const noexcept { return tally_.load(std::memory_order_acquire); }
 
     task first;             // what it starts with; its own once it is started
     stop_slot stop;         // of the tasks without a future that it runs
