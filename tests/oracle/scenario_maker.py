@@ -12,6 +12,7 @@ What is left out, and why:
     nothing changes the number of threads.
   - invoke_any where it depends on the speed of the first task whether the second is sent, and
     batches of which some are refused: those before may or may not have started by then.
+  - Room for several putters at once: which of them is the first is chance.
   - A thread or task that is due about when a command ends: whatever has a time is either followed
     by a sleep well beyond it, or far away.
 """
@@ -323,11 +324,17 @@ class Queue(Maker):
     def begin(self):
         self.spec = self.pick("array:1", "array:2", "array:3:fair", "linked:1", "linked:3", "linked",
                               "sync", "sync:fair", "priority", "delay")
+        self.is_bounded = self.spec.startswith("array") or self.spec.startswith("linked:")
+        self.has_putters = not self.is_bounded or self.chance.random() < 0.5
         yield [f"bq {self.spec}"]
 
     def choices(self):
-        return {self.insert: 6, self.put: 3, self.take: 3, self.remove: 5, self.look: 3,
-                self.rare: 1}
+        choices = {self.insert: 6, self.take: 3, self.remove: 5, self.look: 3, self.interrupt: 1}
+        if self.has_putters:
+            choices[self.put] = 3
+        if not (self.has_putters and self.is_bounded):
+            choices |= {self.drain: 1, self.clear: 1}
+        return choices
 
     def element(self):
         if self.spec != "delay":
@@ -351,17 +358,23 @@ class Queue(Maker):
         return ["take"]
 
     def remove(self):
-        return [self.pick("poll", "poll", "poll_for 100", "remove_head", "drain",
-                          f"drain {self.chance.randint(-1, 3)}", f"erase {self.named()}")]
+        return [self.pick("poll", "poll", "poll_for 100", "remove_head",
+                          f"drain {self.chance.randint(-1, 1)}", f"erase {self.named()}")]
+
+    def drain(self):
+        return [self.pick("drain", "drain 2", "drain 3")]
+
+    def clear(self):
+        return ["clear"]
+
+    def interrupt(self):
+        return ["interrupt_waiters"]
 
     def look(self):
         return [self.pick("peek", "remaining", f"contains {self.named()}")]
 
     def named(self):
         return self.known(self.tasks) if self.spec == "delay" else self.pick("a", "b", "c", "d", "e")
-
-    def rare(self):
-        return [self.pick("clear", "interrupt_waiters")]
 
 
 class FutureTask(Maker):
