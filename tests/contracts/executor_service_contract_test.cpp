@@ -46,13 +46,13 @@ TEST(inline_service, has_finished_a_task_when_submit_returns) {
     EXPECT_NO_THROW(result.get_for(0ms));
 }
 
-// EXS-002
+// EXS-002, STP-026
 TYPED_TEST(every_service, gives_what_the_callable_returned) {
     EXPECT_EQ(this->service.submit(text).get(), "text");
     EXPECT_EQ(*this->service.submit([] { return std::make_unique<int>(42); }).get(), 42);
 }
 
-// EXS-003
+// EXS-003, STP-026
 TYPED_TEST(every_service, gives_a_future_of_void_for_what_returns_nothing) {
     std::atomic<bool> ran = false;
     future<void> result = this->service.submit([&] { ran = true; });
@@ -62,7 +62,7 @@ TYPED_TEST(every_service, gives_a_future_of_void_for_what_returns_nothing) {
     EXPECT_FALSE(result.is_cancelled());
 }
 
-// EXS-004
+// EXS-004, STP-026
 TYPED_TEST(every_service, gives_the_value_that_goes_with_a_runnable_after_it_ran) {
     std::atomic<bool> ran = false;
     future result = this->service.submit(executors::callable([&] { ran = true; }, text()));
@@ -70,7 +70,7 @@ TYPED_TEST(every_service, gives_the_value_that_goes_with_a_runnable_after_it_ran
     EXPECT_TRUE(ran);
 }
 
-// EXS-005
+// EXS-005, STP-026
 TYPED_TEST(every_service, refuses_an_empty_function_and_counts_nothing) {
     const std::function<void()> empty;
     EXPECT_THROW(this->service.execute(task()), std::invalid_argument);
@@ -98,7 +98,7 @@ TYPED_TEST(every_service, passes_arguments_by_value_or_moved) {
     EXPECT_EQ(result.get(), "number 42");
 }
 
-// EXS-007
+// EXS-007, STP-026
 TYPED_TEST(every_service, rethrows_what_the_callable_threw_with_its_type) {
     struct own_error : std::out_of_range {
         using std::out_of_range::out_of_range;
@@ -108,7 +108,7 @@ TYPED_TEST(every_service, rethrows_what_the_callable_threw_with_its_type) {
     EXPECT_THROW(this->service.submit([] { throw 42; }).get(), int);
 }
 
-// EXS-006
+// EXS-006, STP-026
 TYPED_TEST(every_service_with_threads, an_interrupted_get_does_not_disturb_the_task) {
     gate may_end;
     const shared_future result = this->service.submit([&] { return may_end.wait(); }).share();

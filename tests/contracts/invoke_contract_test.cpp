@@ -40,32 +40,32 @@ template <class Kind>
 class every_concurrent_service : public every_invoking_service<Kind> {};
 TYPED_TEST_SUITE(every_concurrent_service, concurrent_kinds, service_names);
 
-// EXS-008
+// EXS-008, STP-026
 TYPED_TEST(every_invoking_service, refuses_to_invoke_any_of_none) {
     const std::vector<callable> none;
     EXPECT_THROW(this->service.invoke_any(none), std::invalid_argument);
     EXPECT_THROW(this->service.invoke_any(none, long_delay), std::invalid_argument);
 }
 
-// EXS-009
+// EXS-009, STP-026
 TYPED_TEST(every_invoking_service, refuses_to_invoke_any_when_one_is_empty) {
     EXPECT_THROW(this->service.invoke_any({fails, callable()}), std::invalid_argument);
     EXPECT_THROW(this->service.invoke_any({fails, callable()}, long_delay), std::invalid_argument);
 }
 
-// EXS-010
+// EXS-010, STP-026
 TYPED_TEST(every_invoking_service, invoke_any_rethrows_the_failure_of_the_only_one) {
     EXPECT_THROW(this->service.invoke_any({fails}), std::out_of_range);
 }
 
-// EXS-011
+// EXS-011, STP-026
 TYPED_TEST(every_invoking_service, invoke_any_gives_the_value_of_one_that_succeeded) {
     EXPECT_EQ(this->service.invoke_any({text, text}), "text");
     EXPECT_EQ(this->service.invoke_any({fails, text}), "text");
     EXPECT_EQ(this->service.invoke_any({text, fails}), "text");
 }
 
-// EXS-012
+// EXS-012, STP-026
 TYPED_TEST(every_invoking_service, timed_invoke_any_returns_as_soon_as_one_succeeds) {
     const auto waited = time_of([&] {
         EXPECT_EQ(this->service.invoke_any({text, text}, long_delay), "text");
@@ -74,7 +74,7 @@ TYPED_TEST(every_invoking_service, timed_invoke_any_returns_as_soon_as_one_succe
     EXPECT_LT(waited, long_delay);
 }
 
-// EXS-013
+// EXS-013, STP-026
 TYPED_TEST(every_invoking_service, timed_invoke_any_fails_as_soon_as_all_have_failed) {
     const auto waited = time_of([&] {
         EXPECT_THROW(this->service.invoke_any({fails}, long_delay), std::out_of_range);
@@ -84,7 +84,7 @@ TYPED_TEST(every_invoking_service, timed_invoke_any_fails_as_soon_as_all_have_fa
     EXPECT_LT(waited, long_delay);
 }
 
-// EXS-014
+// EXS-014, STP-026
 TYPED_TEST(every_asynchronous_service, timed_invoke_any_times_out_not_early) {
     const auto sleeps = [] { this_thread::sleep_for(guard); };
     const auto waited = time_of([&] {
@@ -132,7 +132,7 @@ TYPED_TEST(every_concurrent_service, invoke_any_does_not_wait_for_a_loser_that_g
     this->service.close();
 }
 
-// EXS-015
+// EXS-015, STP-026
 TYPED_TEST(every_invoking_service, invokes_all_of_none) {
     const std::vector<callable> none;
     EXPECT_TRUE(this->service.invoke_all(none).empty());
@@ -141,13 +141,13 @@ TYPED_TEST(every_invoking_service, invokes_all_of_none) {
         EXPECT_TRUE(this->service.invoke_all(none, timeout).empty());
 }
 
-// EXS-016
+// EXS-016, STP-026
 TYPED_TEST(every_invoking_service, refuses_to_invoke_all_when_one_is_empty) {
     EXPECT_THROW(this->service.invoke_all({text, callable()}), std::invalid_argument);
     EXPECT_THROW(this->service.invoke_all({text, callable()}, long_delay), std::invalid_argument);
 }
 
-// EXS-017
+// EXS-017, STP-026
 TYPED_TEST(every_invoking_service, invoke_all_leaves_failures_to_the_futures) {
     for (const bool timed : {false, true}) {
         auto results = timed ? this->service.invoke_all({text, fails}, long_delay)
@@ -160,7 +160,7 @@ TYPED_TEST(every_invoking_service, invoke_all_leaves_failures_to_the_futures) {
     }
 }
 
-// EXS-018
+// EXS-018, STP-026
 TYPED_TEST(every_invoking_service, invoke_all_gives_the_futures_in_the_order_of_the_callables) {
     std::vector<std::function<int()>> callables;
     for (int i = 0; i < 20; ++i) callables.emplace_back([i] { return i; });
@@ -175,7 +175,7 @@ TYPED_TEST(every_invoking_service, invoke_all_gives_the_futures_in_the_order_of_
     }
 }
 
-// EXS-019
+// EXS-019, STP-026
 TYPED_TEST(every_invoking_service, invoke_all_runs_each_once) {
     for (int n = 1; n <= 6; ++n) {
         const auto of_n = TypeParam::make(n);
@@ -197,7 +197,7 @@ TYPED_TEST(every_invoking_service, invoke_all_runs_each_once) {
     }
 }
 
-// EXS-020
+// EXS-020, STP-026
 TYPED_TEST(every_concurrent_service, timed_invoke_all_cancels_what_is_not_done_in_time) {
     const callable blocks = [] {
         this_thread::sleep_for(guard);

@@ -85,14 +85,29 @@ struct decorated_pool_kind {
             thread_pool_options{.core_pool_size = threads, .hooks = {.decorate_task = wrapped}});
     }
 };
+struct scheduled_kind {
+    static constexpr const char* name = "scheduled_thread_pool_executor";
+    static auto make(int threads) { return executors::scheduled_thread_pool(threads); }
+};
+struct decorated_scheduled_kind {
+    static constexpr const char* name = "decorated_scheduled_pool";
+    static auto make(int threads) {
+        const auto wrapped = [](task t) { return task([t = std::move(t)]() mutable { t(); }); };
+        return std::make_unique<scheduled_thread_pool_executor>(
+            scheduled_pool_options{.core_pool_size = threads, .hooks = {.decorate_task = wrapped}});
+    }
+};
 /// Those that run several tasks at once.
-using concurrent_kinds = ::testing::Types<linked_pool_kind, synchronous_pool_kind,
-                                          unconfigurable_kind, cached_kind, decorated_pool_kind>;
+using concurrent_kinds =
+    ::testing::Types<linked_pool_kind, synchronous_pool_kind, unconfigurable_kind, cached_kind,
+                     decorated_pool_kind, scheduled_kind, decorated_scheduled_kind>;
 /// Those on which a task runs while its submitter goes on.
-using thread_kinds = ::testing::Types<linked_pool_kind, synchronous_pool_kind, unconfigurable_kind,
-                                      cached_kind, decorated_pool_kind, single_kind>;
+using thread_kinds =
+    ::testing::Types<linked_pool_kind, synchronous_pool_kind, unconfigurable_kind, cached_kind,
+                     decorated_pool_kind, scheduled_kind, decorated_scheduled_kind, single_kind>;
 using service_kinds = ::testing::Types<linked_pool_kind, synchronous_pool_kind, unconfigurable_kind,
-                                       cached_kind, decorated_pool_kind, single_kind, inline_kind>;
+                                       cached_kind, decorated_pool_kind, scheduled_kind,
+                                       decorated_scheduled_kind, single_kind, inline_kind>;
 
 struct service_names {
     template <class Kind>

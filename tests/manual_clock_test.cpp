@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cadre/testing.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/held_task.hpp"
+#include "support/scheduled_pools.hpp"
+
+namespace cadre::testing {
+namespace {
+
+using std::chrono::system_clock;
+using ::testing::ElementsAre;
+
+TEST(manual_clock, stands_still_until_it_is_moved) {
+    manual_clock clock;
+    const auto start = clock.now();
+    EXPECT_EQ(clock.wall_now(), std::chrono::sys_days(std::chrono::year(2000) / 1 / 1));
+    EXPECT_EQ(clock.now(), start);
+    clock.advance(90min);
+    EXPECT_EQ(clock.now() - start, 90min);
+    EXPECT_EQ(clock.wall_now(), std::chrono::sys_days(std::chrono::year(2000) / 1 / 1) + 90min);
+}
+
+TEST(manual_clock, starts_at_any_time_of_day) {
+    const auto noon = std::chrono::sys_days(std::chrono::year(1969) / 7 / 20) + 12h;
+    manual_clock clock(noon);
+    EXPECT_EQ(clock.wall_now(), noon);
+    clock.advance(1h);
+    EXPECT_EQ(clock.wall_now(), noon + 1h);
+}
+
+TEST(manual_clock, advances_to_a_time_of_either_clock_and_never_back) {
+    manual_clock clock;
+    const auto start = clock.now();
+    const auto wall_start = clock.wall_now();
+    clock.advance_to(start + 1h);
+    EXPECT_EQ(clock.now(), start + 1h);
+    clock.advance_to(start);
+    EXPECT_EQ(clock.now(), start + 1h);
+    clock.advance_to(wall_start + 2h);
+    EXPECT_EQ(clock.now(), start + 2h);
+    clock.advance_to(wall_start);
+    EXPECT_EQ(clock.now(), start + 2h);
+    EXPECT_THROW(clock.advance(-1ns), std::invalid_argument);
+}
+
+TEST(manual_clock, setting_the_wall_clock_passes_no_time) {
+    manual_clock clock;
+    const auto start = clock.now();
+    const auto day = std::chrono::sys_days(std::chrono::year(2030) / 5 / 1);
+    clock.set_wall(day);
+    EXPECT_EQ(clock.wall_now(), day);
+    EXPECT_EQ(clock.now(), start);
+    clock.advance(1h);
+    EXPECT_EQ(clock.wall_now(), day + 1h);
+}
+
+TEST(manual_clock, plays_a_year_in_the_order_of_times) {
+    manual_clock clock;
+    std::vector<std::string> runs;
+    scheduled_pool pool(clock);
+    (void)pool.schedule_at_fixed_rate([&] { runs.emplace_back("month"); }, 720h, 720h);
+    (void)pool.schedule([&] { runs.emplace_back("spring"); }, 24h * 80);
+    (void)pool.schedule_at([&] { runs.emplace_back("june"); },
+                           std::chrono::sys_days(std::chrono::year(2000) / 6 / 1));
+    clock.advance(24h * 366);
+    ASSERT_EQ(runs.size(), 14u);
+    EXPECT_EQ(runs[2], "spring");
+    EXPECT_EQ(runs[6], "june");
+}
+
+TEST(manual_clock, shows_each_task_the_time_that_it_is_due) {
+    manual_clock clock;
+    const auto start = clock.now();
+    std::vector<std::chrono::nanoseconds> seen;
+    scheduled_pool pool(clock);
+    for (const auto delay : {3h, 1h, 2h})
+        (void)pool.schedule([&] { seen.push_back(clock.now() - start); }, delay);
+    clock.advance(10h);
+    EXPECT_THAT(seen, ElementsAre(1h, 2h, 3h));
+    EXPECT_EQ(clock.now() - start, 10h);
+}
+
+TEST(manual_clock, also_waits_for_what_due_tasks_start) {
+    manual_clock clock;
+    std::vector<int> runs;
+    scheduled_pool pool(clock);
+    (void)pool.schedule(
+        [&] {
+            runs.push_back(1);
+            pool.execute([&] { runs.push_back(2); });
+            (void)pool.schedule([&] { runs.push_back(4); }, 1h);
+            (void)pool.schedule([&] { runs.push_back(3); }, 1min);
+        },
+        1h);
+    clock.advance(2h);
+    EXPECT_THAT(runs, ElementsAre(1, 2, 3, 4));
+}
+
+TEST(manual_clock, waits_for_tasks_that_were_due_before) {
+    manual_clock clock;
+    std::atomic<int> runs = 0;
+    scheduled_pool pool(clock);
+    for (int i = 0; i < 100; ++i) pool.execute([&] { ++runs; });
+    clock.advance(0ns);
+    EXPECT_EQ(runs, 100);
+}
+
+TEST(manual_clock, waits_for_a_task_that_drops_others_meanwhile) {
+    manual_clock clock;
+    scheduled_pool pool(clock, 2);
+    for (int round = 0; round < 3; ++round) {
+        std::vector<scheduled_future<void>> others;
+        for (int i = 0; i < 3; ++i) others.push_back(pool.schedule([] {}, 10h));
+        std::atomic<bool> ended = false;
+        (void)pool.schedule(
+            [&] {
+                if (round == 0) pool.remove_if([](const task&) { return true; });
+                for (auto& other : others) other.cancel();
+                if (round == 1) pool.purge();
+                if (round == 2) pool.shutdown_now();
+                std::this_thread::sleep_for(2ms);  // ends after the others are gone
+                ended = true;
+            },
+            1h);
+        clock.advance(1h);
+        EXPECT_TRUE(ended) << "round " << round;
+    }
+}
+
+TEST(manual_clock, does_not_wait_for_what_was_removed) {
+    for (int round = 0; round < 200; ++round) {
+        manual_clock clock;
+        scheduled_pool pool(clock);
+        std::vector<scheduled_future<void>> results;
+        for (int i = 0; i < 10; ++i) results.push_back(pool.schedule([] {}, 1h));
+        std::thread takes_out([&] {
+            for (auto& result : results) pool.remove(result);
+        });
+        clock.advance(1h);
+        takes_out.join();
+        EXPECT_TRUE(pool.queue().empty());
+    }
+}
+
+TEST(manual_clock, does_not_wait_for_a_pool_that_was_stopped) {
+    for (int round = 0; round < 200; ++round) {
+        manual_clock clock;
+        scheduled_pool pool(clock);
+        for (int i = 0; i < 10; ++i) (void)pool.schedule([] {}, 1h);
+        std::thread stops([&] { pool.shutdown_now(); });
+        clock.advance(1h);
+        stops.join();
+    }
+}
+
+TEST(manual_clock, drives_several_pools) {
+    manual_clock clock;
+    std::vector<int> runs;
+    scheduled_pool one(clock);
+    scheduled_pool other(clock);
+    (void)one.schedule_at_fixed_rate([&] { runs.push_back(1); }, 1h, 2h);
+    (void)other.schedule_at_fixed_rate([&] { runs.push_back(2); }, 2h, 2h);
+    clock.advance(4h);
+    EXPECT_THAT(runs, ElementsAre(1, 2, 1, 2));
+}
+
+TEST(manual_clock, a_task_may_destroy_another_pool_of_its_clock) {
+    manual_clock clock;
+    scheduled_pool pool(clock);
+    auto other = std::make_unique<scheduled_pool>(clock);
+    (void)other->schedule([] {}, 5h);
+    (void)pool.schedule([&] { other.reset(); }, 1h);
+    clock.advance(2h);
+    EXPECT_EQ(other, nullptr);
+}
+
+TEST(manual_clock, a_task_may_destroy_its_own_pool) {
+    for (int round = 0; round < 200; ++round) {
+        manual_clock clock;
+        auto pool = std::make_unique<scheduled_thread_pool_executor>(
+            scheduled_pool_options{.core_pool_size = 1, .clock = &clock});
+        (void)pool->schedule([&] { pool.reset(); }, 1h);
+        clock.advance(2h);
+        EXPECT_EQ(pool, nullptr);
+    }
+}
+
+TEST(manual_clock, pools_may_come_and_go_while_time_passes) {
+    manual_clock clock;
+    std::atomic<bool> over = false;
+    std::atomic<int> runs = 0;
+    std::thread time_passes([&] {
+        while (!over) clock.advance(1s);
+    });
+    for (int i = 0; i < 100; ++i) {
+        scheduled_thread_pool_executor pool({.core_pool_size = 1, .clock = &clock});
+        (void)pool.schedule([&] { ++runs; }, 10s);
+    }  // waits for it
+    over = true;
+    time_passes.join();
+    EXPECT_EQ(runs, 100);
+}
+
+TEST(manual_clock, goes_to_the_end_of_time_and_not_past_it) {
+    manual_clock clock;
+    scheduled_pool pool(clock);
+    auto last = pool.schedule([] {}, 24h * 365 * 290);
+    const auto never = pool.schedule([] {}, std::chrono::nanoseconds::max());
+    clock.advance(std::chrono::nanoseconds::max());
+    EXPECT_TRUE(last.is_done());
+    EXPECT_FALSE(never.is_done());
+    EXPECT_EQ(clock.wall_now(), system_clock::time_point::max());
+    clock.advance(1h);
+    EXPECT_FALSE(never.is_done());
+}
+
+}  // namespace
+}  // namespace cadre::testing
