@@ -5,6 +5,8 @@
 
 #include "support/allocations.hpp"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <cstdlib>
 
@@ -17,11 +19,17 @@ constexpr int never = -1;
 thread_local std::size_t allocations = 0;
 thread_local int succeeding_allocations = never;
 std::atomic<long long> blocks = 0;
+std::atomic<long long> bytes = 0;
+
+long long size_of(void* block) noexcept {
+    return static_cast<long long>(malloc_usable_size(block));
+}
 
 }  // namespace
 
 std::size_t allocations_here() noexcept { return allocations; }
 long long blocks_in_use() noexcept { return blocks; }
+long long bytes_in_use() noexcept { return bytes; }
 
 failing_allocation_scope::failing_allocation_scope(int succeeding) noexcept {
     succeeding_allocations = succeeding;
@@ -34,11 +42,15 @@ static void* allocate(std::size_t size) {
     void* block = std::malloc(size == 0 ? 1 : size);
     if (!block) throw std::bad_alloc();
     ++allocations;
-    blocks.fetch_add(1, std::memory_order_relaxed);  // a count; pairs with nothing
+    blocks.fetch_add(1, std::memory_order_relaxed);  // counts; they pair with nothing
+    bytes.fetch_add(size_of(block), std::memory_order_relaxed);
     return block;
 }
 static void deallocate(void* block) noexcept {
-    if (block) blocks.fetch_sub(1, std::memory_order_relaxed);
+    if (block) {
+        blocks.fetch_sub(1, std::memory_order_relaxed);
+        bytes.fetch_sub(size_of(block), std::memory_order_relaxed);
+    }
     std::free(block);
 }
 

@@ -10,6 +10,8 @@ namespace cadre::testing {
 std::size_t allocations_here() noexcept;
 /// How many blocks from operator new the process holds.
 long long blocks_in_use() noexcept;
+/// How many bytes those are, with what the allocator rounds them up to.
+long long bytes_in_use() noexcept;
 
 /// While it lives, operator new fails on the calling thread, after so many allocations that
 /// still succeed.
