@@ -70,6 +70,15 @@ std::size_t delayed_work_queue::extract_if(function_ref<bool(const task&)> wante
         out, max);
 }
 
+std::optional<task> delayed_work_queue::extract_first(function_ref<bool(const task&)> wanted) {
+    auto timer = timers_->extract_first([&](timer_core& t, steady_time) {
+        const task shown{timer_view(t)};
+        return wanted(shown);
+    });
+    if (!timer) return std::nullopt;
+    return task(timer_handle(std::move(timer)));
+}
+
 void delayed_work_queue::for_each(function_ref<void(const task&)> visit) const {
     timers_->for_each([&](timer_core& timer, steady_time) {
         const task shown{timer_view(timer)};

@@ -32,6 +32,7 @@ public:
     std::size_t drain_to(std::vector<task>& out, std::size_t max = npos) override;
     std::size_t extract_if(function_ref<bool(const task&)> wanted, std::vector<task>& out,
                            std::size_t max = npos) override;
+    std::optional<task> extract_first(function_ref<bool(const task&)> wanted) override;
     void for_each(function_ref<void(const task&)> visit) const override;
 
 private:

@@ -237,16 +237,16 @@ thread_factory named_thread_factory(std::string prefix, thread_attributes attrib
 namespace detail {
 
 thread make_thread_or_refuse(thread_attributes attributes, std::function<void()> body) {
-    constexpr int tries = 6;  // some 30 ms in all: the kernel may refuse once under load
-    for (int i = 0; i < tries; ++i) {
+    constexpr int retries = 5;  // some 30 ms in all: the kernel may refuse once under load
+    for (int i = 0;; ++i) {
         try {
             return thread(attributes, body);
         } catch (const std::system_error& error) {
             if (error.code() != std::errc::resource_unavailable_try_again) throw;
         }
+        if (i == retries) return thread();
         std::this_thread::sleep_for(std::chrono::milliseconds(1 << i));
     }
-    return thread();
 }
 
 default_factory::default_factory() {

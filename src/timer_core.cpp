@@ -194,6 +194,7 @@ void timer_core::run_due() {
 }
 
 bool timer_core::survives(const std::exception_ptr& error) {
+    if (is_cancelled()) return false;  // it was made to throw
     {
         std::lock_guard lock(details_->mutex);
         ++details_->statistics.failures;
@@ -233,8 +234,11 @@ void timer_core::plan_next_run() {
 std::optional<steady_time> timer_core::time_after(steady_time finished) {
     details& own = *details_;
     const auto& when = own.when;
-    const bool skip = when.options.missed == missed_runs::skip;
-    if (when.how == timetable::kind::by_calendar) {
+    const bool by_calendar = when.how == timetable::kind::by_calendar;
+    const bool skip =
+        when.options.missed.value_or(by_calendar ? missed_runs::skip : missed_runs::catch_up) ==
+        missed_runs::skip;
+    if (by_calendar) {
         auto after = *when.wall;
         if (skip) after = std::max(after, queue().clock().wall_now());
         const auto next = when.calendar->next_after(after);

@@ -136,6 +136,14 @@ std::vector<timer_queue::taken> timer_queue::extract_if(
     return out;
 }
 
+timer_queue::taken timer_queue::extract_first(function_ref<bool(timer_core&, steady_time)> wanted) {
+    std::lock_guard lock(mutex_);
+    const entry* first = nullptr;
+    for (const entry& e : heap_)
+        if (wanted(*e.timer, e.due) && (!first || before(e, *first))) first = &e;
+    return first ? take_out(first->timer->place_) : nullptr;
+}
+
 void timer_queue::for_each(function_ref<void(timer_core&, steady_time)> visit) const {
     std::lock_guard lock(mutex_);
     for (const entry& e : heap_) visit(*e.timer, e.due);

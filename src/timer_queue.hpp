@@ -48,6 +48,8 @@ public:
     /// each task and its time. If it throws, nothing has changed.
     std::vector<taken> extract_if(function_ref<bool(timer_core&, steady_time)> wanted,
                                   std::size_t most);
+    /// Takes out the earliest that `wanted` accepts; nothing if there is none. Allocates nothing.
+    taken extract_first(function_ref<bool(timer_core&, steady_time)> wanted);
     void for_each(function_ref<void(timer_core&, steady_time)> visit) const;
     std::size_t size() const;
     std::optional<steady_time> time_of(const timer_core& timer) const;

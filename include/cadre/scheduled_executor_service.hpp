@@ -17,12 +17,12 @@ namespace cadre {
 
 /// The future of a scheduled task. It can be used wherever a future can.
 template <class T>
-class [[nodiscard]] scheduled_future : public future<T> {
+class scheduled_future : public future<T> {
 public:
     /// Stands for no task: all but valid() throw illegal_state.
     scheduled_future() noexcept = default;
 
-    /// How long until the task is due, negative if it is overdue. Zero if it is being run or over.
+    /// How long until the task is due, negative if it is overdue. Zero if it is not queued.
     std::chrono::nanoseconds delay() const { return timer().delay(); }
     bool is_periodic() const { return timer().is_periodic(); }
     /// When it runs next, on the scheduler's steady clock; nothing if it is being run or over.
@@ -100,7 +100,10 @@ public:
     /// time, ever.
     template <class F>
     scheduled_future<void> schedule_cron(F&& f, cron_expression when,
-                                         periodic_options options = {.missed = missed_runs::skip}) {
+                                         periodic_options options = {}) {
+        if (options.jitter.count() != 0)
+            throw std::invalid_argument("jitter (" + std::to_string(options.jitter.count()) +
+                                        " ns) is for tasks with a period, not for a calendar");
         const auto first = when.next_after(wall_now());
         if (!first)
             throw std::invalid_argument("cron expression '" + when.text() + "' has no next time");

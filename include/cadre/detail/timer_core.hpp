@@ -29,9 +29,10 @@ enum class missed_runs {
 /// How a periodic task is to run, beside its times.
 struct periodic_options {
     cadre::on_error on_error = cadre::on_error::stop;
-    missed_runs missed = missed_runs::catch_up;
-    /// Each run comes up to this much before or after its time, so that a fleet of machines does
-    /// not run in step; the times themselves do not drift. At most half the period.
+    /// Unset: a calendar skips, all others catch up.
+    std::optional<missed_runs> missed = {};
+    /// Each run but the first comes up to this much before or after its time, so that a fleet of
+    /// machines does not run in step; the times themselves do not drift. At most half the period.
     std::chrono::nanoseconds jitter = {};
 };
 
