@@ -17,7 +17,10 @@
 #include "timer_queue.hpp"
 
 #include <algorithm>
+#include <utility>
+
 #include <random>
+#include <sys/prctl.h>
 
 #include "report.hpp"
 #include "thread_pool_core.hpp"
@@ -196,6 +199,17 @@ timer_queue::taken timer_queue::poll_until(steady_time deadline) {
     }
 }
 
+namespace {
+
+/// The kernel may let a thread oversleep by its timer slack, 50 microseconds unless told otherwise.
+/// Who leads is to wake on time.
+void wake_on_time() noexcept {
+    thread_local bool told = false;
+    if (!std::exchange(told, true)) prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+}
+
+}  // namespace
+
 timer_queue::taken timer_queue::wait_for_head(std::unique_lock<std::mutex>& lock,
                                               steady_time deadline) {
     for (;;) {
@@ -210,6 +224,7 @@ timer_queue::taken timer_queue::wait_for_head(std::unique_lock<std::mutex>& lock
             until = std::min(until, clock_.real_time_of(heap_.front().due));
             if (wall_timers_ > 0) until = std::min(until, real_now + wall_clock_look);
             leader_ = &self;
+            wake_on_time();
         }
         waiters_.push_back(self);
         waiters_.park(self, lock, until);
