@@ -5,12 +5,13 @@
 #include <algorithm>
 
 #include <cadre/detail/future_result.hpp>
+#include <cadre/detail/queue_extract.hpp>
 
 #include "timer_details.hpp"
 
 namespace cadre::detail {
 
-intrusive_ptr<timer_core> make_wrapped(task t) {
+intrusive_ptr<timer_core> make_wrapped(task&& t) {
     using core = runnable_core<void, wrapped_task, no_on_done, timer_core>;
     auto made = intrusive_ptr<core>::adopt(new core(wrapped_task{std::move(t)}));
     made->tell_what_it_throws();
@@ -42,17 +43,10 @@ std::optional<task> delayed_work_queue::poll_for(std::chrono::nanoseconds timeou
 
 std::size_t delayed_work_queue::move_out(function_ref<bool(timer_core&, steady_time)> wanted,
                                          std::vector<task>& out, std::size_t max) {
-    auto taken = timers_->extract_if(wanted, max);
-    std::size_t moved = 0;
-    try {
-        out.reserve(out.size() + taken.size());
-        for (auto& timer : taken) out.emplace_back(timer_handle(std::move(timer))), ++moved;
-    } catch (...) {
-        for (auto& timer : taken)
-            if (timer) timer->abandon();
-        throw;
-    }
-    return moved;
+    auto taken =
+        timers_->extract_if(wanted, max, [&](std::size_t count) { make_room(out, count); });
+    for (auto& timer : taken) out.emplace_back(timer_handle(std::move(timer)));
+    return taken.size();
 }
 
 std::size_t delayed_work_queue::drain_to(std::vector<task>& out, std::size_t max) {

@@ -51,6 +51,7 @@ struct wrapped_task {
     std::uintptr_t wrapped_identity() const noexcept { return task_access::identity(inner); }
 };
 
-intrusive_ptr<timer_core> make_wrapped(task t);
+/// If there is no memory, t is untouched.
+intrusive_ptr<timer_core> make_wrapped(task&& t);
 
 }  // namespace cadre::detail

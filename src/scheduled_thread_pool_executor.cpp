@@ -66,14 +66,6 @@ private:
     const detail::intrusive_ptr<detail::timer_queue> timers_;
 };
 
-/// Whether the task's future is: the timer's own, or that of the submitted task inside it.
-bool is_cancelled(const detail::timer_core& timer) {
-    const auto identity = timer.identity();
-    return timer.is_cancelled() ||
-           (identity % 2 == 0 &&
-            reinterpret_cast<const detail::future_core*>(identity)->is_cancelled());
-}
-
 scheduled_pool_options options_of(int core, thread_factory factory,
                                   rejected_execution_handler handler) {
     scheduled_pool_options options;
@@ -91,7 +83,8 @@ scheduled_thread_pool_executor::scheduled_thread_pool_executor(scheduled_pool_op
       cancel_link_(
           detail::intrusive_ptr<detail::cancel_listener>::adopt(new submitted_link(timers_))),
       pool_(pool_options(std::move(options), timers_)) {
-    timers_->pool = pool_.core_;
+    pool_.core_->on_shutdown = [timers = timers_] { timers->apply_shutdown_policies(); };
+    timers_->open(pool_.core_);
 }
 
 scheduled_thread_pool_executor::scheduled_thread_pool_executor(
@@ -100,7 +93,10 @@ scheduled_thread_pool_executor::scheduled_thread_pool_executor(
           options_of(core_pool_size, std::move(factory), std::move(handler))) {}
 
 scheduled_thread_pool_executor::~scheduled_thread_pool_executor() {
-    shutdown();  // with the policies; pool_ waits
+    shutdown();
+    if (pool_.core_->is_called_by_worker()) return;
+    pool_.core_->await_end();
+    timers_->close();  // here, for somebody who cancels a task may keep the core a little longer
 }
 
 void scheduled_thread_pool_executor::execute(task t) {
@@ -124,7 +120,7 @@ void scheduled_thread_pool_executor::start_timer(detail::intrusive_ptr<detail::t
         return;
     }
     try {
-        timers_->insert(timer, due);
+        if (!timers_->insert(timer, due)) timer->abandon();
     } catch (...) {
         timer->abandon();  // lets go of its decoration, which holds it
         throw;
@@ -137,10 +133,13 @@ void scheduled_thread_pool_executor::start_timer(detail::intrusive_ptr<detail::t
     try {
         core.ensure_worker();
     } catch (...) {
-        if (timers_->remove(*timer)) {  // the submitter is told, so it must not run
-            timer->abandon();
-            throw;
+        if (!timers_->remove(*timer)) {  // somebody runs it
+            core.tell_uncaught(task(), std::current_exception());
+            return;
         }
+        timer->abandon();  // the submitter is told, so it must not run
+        core.try_terminate();
+        throw;
     }
 }
 
@@ -152,27 +151,15 @@ std::chrono::system_clock::time_point scheduled_thread_pool_executor::wall_now()
     return timers_->clock().wall_now();
 }
 
-void scheduled_thread_pool_executor::shutdown() {
-    pool_.shutdown();
-    apply_shutdown_policies();
-}
+void scheduled_thread_pool_executor::shutdown() { pool_.shutdown(); }
 
 std::vector<task> scheduled_thread_pool_executor::shutdown_now() { return pool_.shutdown_now(); }
 
-void scheduled_thread_pool_executor::close() {
-    shutdown();
-    pool_.close();
-}
+void scheduled_thread_pool_executor::close() { pool_.close(); }
 
-/// Cancels what is not to run after a shutdown, and takes out what was cancelled before.
 void scheduled_thread_pool_executor::apply_shutdown_policies() {
     if (!is_shutdown()) return;
-    const auto unwanted = timers_->extract_if(
-        [this](detail::timer_core& timer, detail::steady_time due) {
-            return is_cancelled(timer) || !timers_->may_run(timer, due);
-        },
-        blocking_queue<task>::npos);
-    for (const auto& timer : unwanted) timer->cancel(false);
+    timers_->apply_shutdown_policies();
     pool_.core_->try_terminate();
 }
 
@@ -201,8 +188,9 @@ void scheduled_thread_pool_executor::set_remove_on_cancel_policy(bool remove) {
 }
 
 bool scheduled_thread_pool_executor::remove_timer(detail::future_core* wanted) {
-    if (!wanted || wanted->home() != pool_.core_.get()) return false;
-    const auto removed = timers_->remove(static_cast<detail::timer_core&>(*wanted));
+    auto* timer = static_cast<detail::timer_core*>(wanted);  // of a scheduled_future
+    if (!timer || !timer->belongs_to(*timers_)) return false;
+    const auto removed = timers_->remove(*timer);
     if (!removed) return false;
     removed->abandon();
     pool_.core_->try_terminate();

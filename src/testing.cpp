@@ -70,41 +70,55 @@ std::chrono::steady_clock::time_point manual_clock::real_time_of(
 void manual_clock::advance(std::chrono::nanoseconds d) {
     if (d.count() < 0)
         throw std::invalid_argument("advance (" + std::to_string(d.count()) + " ns) is negative");
-    advance_to(d >= detail::forever - now() ? detail::forever - std::chrono::nanoseconds(1)
-                                            : now() + d);
+    const std::lock_guard one_at_a_time(advancing_);
+    go_on_to(d >= detail::forever - now() ? detail::forever - std::chrono::nanoseconds(1)
+                                          : now() + d);
 }
 
 void manual_clock::advance_to(std::chrono::steady_clock::time_point t) {
     const std::lock_guard one_at_a_time(advancing_);
+    go_on_to(t);
+}
+
+void manual_clock::go_on_to(std::chrono::steady_clock::time_point t) {
     tell();  // what is due already comes first
     while (now() < t) {
-        auto next = t;
-        for (auto* listener : listeners())
-            if (const telling_scope telling(*this, *listener); telling)
-                if (const auto due = listener->next_due())
-                    next = std::min(next, std::max(*due, now()));
-        since_start_.store(next - steady_start);
+        since_start_.store(std::min(t, std::max(next_due(), now())) - steady_start);
         tell();
     }
 }
 
 void manual_clock::advance_to(std::chrono::system_clock::time_point t) {
-    if (const auto rest = t - wall_now(); rest.count() > 0) advance(detail::saturated(rest));
+    const auto rest =
+        detail::saturated_difference(t.time_since_epoch(), wall_now().time_since_epoch());
+    if (rest.count() > 0) advance(rest);
 }
 
 void manual_clock::set_wall(std::chrono::system_clock::time_point t) {
     const std::lock_guard one_at_a_time(advancing_);
-    wall_start_.store(t - since_start_.load());
+    wall_start_.store(std::chrono::system_clock::time_point(
+        detail::saturated_difference(t.time_since_epoch(), since_start_.load())));
     tell();
 }
 
-/// Has everybody do what is due now.
-void manual_clock::tell() {
+/// The earliest time that anybody waits for; the end of time if nobody does.
+std::chrono::steady_clock::time_point manual_clock::next_due() {
+    auto next = detail::forever;
     for (auto* listener : listeners())
-        if (const telling_scope telling(*this, *listener); telling) {
-            listener->time_changed();
-            listener->await_quiet();
-        }
+        if (const telling_scope telling(*this, *listener); telling)
+            next = std::min(next, listener->next_due().value_or(detail::forever));
+    return next;
+}
+
+/// Has everybody do what is due now; again, for one may have given work to another.
+void manual_clock::tell() {
+    do {
+        for (auto* listener : listeners())
+            if (const telling_scope telling(*this, *listener); telling) {
+                listener->time_changed();
+                listener->await_quiet();
+            }
+    } while (next_due() <= now());
 }
 
 std::vector<clock_listener*> manual_clock::listeners() const {

@@ -248,11 +248,8 @@ void thread_pool_core::admit_waiting(task t, steady_time deadline) {
 }
 
 void thread_pool_core::ensure_worker() {
-    const int workers = control_.load().workers();
-    if (workers < core_size_.load())
-        add_worker(nullptr, limit::core);
-    else if (workers == 0)
-        add_worker(nullptr, limit::maximum);
+    if (control_.load().workers() < core_size_.load() && add_worker(nullptr, limit::core)) return;
+    if (control_.load().workers() == 0) add_worker(nullptr, limit::maximum);
 }
 
 void thread_pool_core::ensure_worker_quietly() noexcept {
@@ -438,13 +435,17 @@ bool thread_pool_core::run_task(worker& w, task& t, stop_slot& stop) noexcept {
     const bool clean = !thrown && !thrown_by_hook;
     if (thrown) tell_uncaught(t, thrown);
     if (thrown_by_hook) tell_uncaught(t, thrown_by_hook);
+    // The captures of a task with a future are gone by now; those of any other go before it counts
+    // as completed.
+    const bool has_future = result_of(t) != nullptr;
+    if (has_future) w.end_task();
     try {
         task_access::release(t);
     } catch (...) {
         tell_uncaught(t, std::current_exception());
     }
     stop.reset(self);
-    w.end_task();
+    if (!has_future) w.end_task();
     return clean;
 }
 
@@ -553,6 +554,7 @@ void thread_pool_core::tell_uncaught(const task& t, const std::exception_ptr& er
 void thread_pool_core::shutdown() {
     control_.advance(run_state::shutdown);
     nudge_workers();
+    if (on_shutdown) on_shutdown();
     try_terminate();
     if (is_stranded()) ensure_worker_quietly();
 }

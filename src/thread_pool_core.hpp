@@ -51,6 +51,8 @@ public:
     void worker_never_started(worker& w) noexcept;
 
     // The end.
+    /// Called by shutdown(), before the pool may terminate. Set before the first task.
+    std::function<void()> on_shutdown;
     void shutdown();
     std::vector<task> shutdown_now();
     bool await_termination(steady_time deadline);

@@ -56,7 +56,11 @@ void timer_core::leave_flight() noexcept { queue().landed(); }
 steady_time timer_core::startable_at() const {
     if (periodic_) return forever;
     const auto due = queue().time_of(*this);
-    return due ? queue().clock().real_time_of(*due) : steady_time::min();
+    if (!due) return steady_time::min();
+    const auto real = queue().clock().real_time_of(*due);
+    const auto now = std::chrono::steady_clock::now();
+    if (!follows_wall_clock() || real <= now) return real;
+    return std::min(real, now + timer_queue::wall_clock_look);
 }
 
 timer_queue& timer_core::queue() const noexcept {
@@ -226,7 +230,8 @@ void timer_core::plan_next_run() {
         const auto next = time_after(queue().now());
         if (!next || !queue().requeue(*this, *next)) cancel(false);
     } catch (...) {  // no memory: it cannot go on, and whoever waits must know
-        set_exception(std::current_exception());
+        const auto error = std::current_exception();
+        if (set_exception(error)) queue().tell_failed(*this, error);
     }
 }
 

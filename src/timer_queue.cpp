@@ -17,6 +17,8 @@
 #include "timer_queue.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <new>
 #include <utility>
 
 #include <random>
@@ -31,12 +33,20 @@ namespace cadre::detail {
 timer_queue::timer_queue(scheduler_clock& clock)
     : clock_(clock),
       counts_flights_(&clock != &scheduler_clock::system()),
-      salt_(counts_flights_ ? 0 : std::random_device()()) {
+      salt_(counts_flights_ ? 0 : std::random_device()()) {}
+
+void timer_queue::open(std::weak_ptr<thread_pool_core> taker) {
+    pool = std::move(taker);
     clock_.subscribe(*this);
+    subscribed_.store(true);
+}
+
+void timer_queue::leave_clock() noexcept {
+    if (subscribed_.exchange(false)) clock_.unsubscribe(*this);
 }
 
 void timer_queue::close() noexcept {
-    clock_.unsubscribe(*this);
+    leave_clock();
     std::vector<entry> dropped;
     {
         std::lock_guard lock(mutex_);
@@ -99,19 +109,22 @@ timer_queue::taken timer_queue::take_out(std::size_t place) noexcept {
     return taken::adopt(out.timer);
 }
 
-void timer_queue::insert(taken timer, steady_time due) {
+bool timer_queue::insert(taken timer, steady_time due) {
     deferred_wake wake;
     std::lock_guard lock(mutex_);
-    if (closed_) return;  // timer is dropped by its owner
-    heap_.push_back({});
-    timer->sequence_ = next_sequence_++;
-    if (timer->follows_wall_clock()) {
-        if (wall_timers_++ == 0)
-            wall_offset_ = clock_.wall_now().time_since_epoch() - clock_.now().time_since_epoch();
+    if (closed_) return false;
+    const bool by_wall_clock = timer->follows_wall_clock();
+    if (by_wall_clock) {  // as the clock is now: it may have been set since `due` was worked out
+        if (wall_timers_ == 0) wall_offset_ = wall_offset();
+        due = steady_time_of(timer->wall_time());
     }
+    heap_.push_back({});
+    if (by_wall_clock) ++wall_timers_;
+    timer->sequence_ = next_sequence_++;
     timer_core* const inserted = timer.detach();
     sift_up(heap_.size() - 1, {due, inserted});
     if (inserted->place_ == 0) wake_leader(wake);
+    return true;
 }
 
 timer_queue::taken timer_queue::remove(timer_core& timer) {
@@ -123,7 +136,8 @@ timer_queue::taken timer_queue::remove(timer_core& timer) {
 }
 
 std::vector<timer_queue::taken> timer_queue::extract_if(
-    function_ref<bool(timer_core&, steady_time)> wanted, std::size_t most) {
+    function_ref<bool(timer_core&, steady_time)> wanted, std::size_t most,
+    function_ref<void(std::size_t)> make_room) {
     std::vector<taken> out;
     std::vector<entry> found;
     deferred_wake wake;
@@ -134,17 +148,21 @@ std::vector<timer_queue::taken> timer_queue::extract_if(
               [this](const entry& a, const entry& b) { return before(a, b); });
     if (found.size() > most) found.resize(most);
     out.reserve(found.size());
+    make_room(found.size());
     for (const entry& e : found) out.push_back(take_out(e.timer->place_));
     quiet_.notify_all(wake);
     return out;
 }
 
 timer_queue::taken timer_queue::extract_first(function_ref<bool(timer_core&, steady_time)> wanted) {
+    deferred_wake wake;
     std::lock_guard lock(mutex_);
     const entry* first = nullptr;
     for (const entry& e : heap_)
         if (wanted(*e.timer, e.due) && (!first || before(e, *first))) first = &e;
-    return first ? take_out(first->timer->place_) : nullptr;
+    if (!first) return nullptr;
+    quiet_.notify_all(wake);
+    return take_out(first->timer->place_);
 }
 
 void timer_queue::for_each(function_ref<void(timer_core&, steady_time)> visit) const {
@@ -157,8 +175,9 @@ std::size_t timer_queue::size() const {
     return heap_.size();
 }
 
-std::optional<steady_time> timer_queue::time_of(const timer_core& timer) const {
+std::optional<steady_time> timer_queue::time_of(const timer_core& timer) {
     std::lock_guard lock(mutex_);
+    follow_wall_clock();
     if (timer.place_ == timer_core::not_queued) return std::nullopt;
     return heap_[timer.place_].due;
 }
@@ -254,16 +273,22 @@ steady_time timer_queue::steady_time_of(std::chrono::system_clock::time_point wa
     const auto wall_now = clock_.wall_now();
     const auto now = clock_.now();
     if (wall <= wall_now) return now;
-    const auto rest = saturated(wall - wall_now);
+    const auto rest = saturated_difference(wall.time_since_epoch(), wall_now.time_since_epoch());
     return rest >= forever - now ? forever : now + rest;
+}
+
+std::chrono::nanoseconds timer_queue::wall_offset() const {
+    return saturated_difference(clock_.wall_now().time_since_epoch(),
+                                clock_.now().time_since_epoch());
 }
 
 /// If the wall clock was set, works out the times of those who follow it anew.
 void timer_queue::follow_wall_clock() {
     if (wall_timers_ == 0) return;
-    const std::chrono::nanoseconds offset =
-        clock_.wall_now().time_since_epoch() - clock_.now().time_since_epoch();
-    if (std::chrono::abs(offset - wall_offset_) < std::chrono::milliseconds(1)) return;
+    constexpr std::chrono::nanoseconds tolerance = std::chrono::milliseconds(1);
+    const auto offset = wall_offset();
+    const auto moved = saturated_difference(offset, wall_offset_);
+    if (-tolerance < moved && moved < tolerance) return;
     wall_offset_ = offset;
     for (entry& e : heap_)
         if (e.timer->follows_wall_clock()) e.due = steady_time_of(e.timer->wall_time());
@@ -278,6 +303,8 @@ void timer_queue::time_changed() {
 }
 
 std::optional<steady_time> timer_queue::next_due() {
+    const auto core = pool.lock();  // let go of after the mutex: that may end the pool
+    if (!core || core->state() >= run_state::stop) return std::nullopt;
     std::lock_guard lock(mutex_);
     follow_wall_clock();
     if (heap_.empty() || heap_.front().due == forever) return std::nullopt;
@@ -294,6 +321,17 @@ void timer_queue::await_quiet() {
 
 // ---- the scheduler, as its tasks see it
 
+namespace {
+
+/// Whether the task's future is: the timer's own, or that of the submitted task inside it.
+bool is_cancelled(const timer_core& timer) {
+    const auto identity = timer.identity();
+    return timer.is_cancelled() ||
+           (identity % 2 == 0 && reinterpret_cast<const future_core*>(identity)->is_cancelled());
+}
+
+}  // namespace
+
 bool timer_queue::may_run(const timer_core& timer, steady_time due) const {
     const auto core = pool.lock();
     const auto state = core ? core->state() : run_state::terminated;
@@ -305,11 +343,24 @@ bool timer_queue::may_run(const timer_core& timer, steady_time due) const {
 
 bool timer_queue::requeue(timer_core& timer, steady_time due) {
     if (!may_run(timer, due)) return false;
-    insert(taken(&timer), due);
+    if (!insert(taken(&timer), due)) return false;
     if (!may_run(timer, due) && remove(timer)) return false;
     if (timer.is_done() && remove_on_cancel.load()) remove(timer);  // cancelled in between
     if (const auto core = pool.lock()) core->ensure_worker_quietly();
     return true;
+}
+
+void timer_queue::apply_shutdown_policies() {
+    const auto unwanted = [this](timer_core& timer, steady_time due) {
+        return is_cancelled(timer) || !may_run(timer, due);
+    };
+    try {
+        const auto all = std::numeric_limits<std::size_t>::max();
+        for (const auto& timer : extract_if(unwanted, all, [](std::size_t) {}))
+            timer->cancel(false);
+    } catch (const std::bad_alloc&) {
+        while (const auto timer = extract_first(unwanted)) timer->cancel(false);
+    }
 }
 
 void timer_queue::tell_failed(timer_core& timer, const std::exception_ptr& error) noexcept {

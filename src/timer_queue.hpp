@@ -30,11 +30,14 @@ public:
     void release() noexcept {
         if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
     }
+    /// Once, before the first task: the pool that takes the tasks. From now on the clock tells of
+    /// its changes.
+    void open(std::weak_ptr<thread_pool_core> taker);
     /// Drops what is queued and leaves the clock.
     void close() noexcept;
 
-    /// Strong guarantee: if there is no memory, the task is not queued.
-    void insert(taken timer, steady_time due);
+    /// Strong guarantee: if there is no memory, the task is not queued. False if closed.
+    bool insert(taken timer, steady_time due);
     /// The first task that is due; nothing if none is, or none was by the deadline.
     taken poll();
     taken poll_until(steady_time deadline);
@@ -46,13 +49,19 @@ public:
     void landed() noexcept;
     /// Takes out those that `wanted` accepts, up to `most`, the earliest first. `wanted` is shown
     /// each task and its time. If it throws, nothing has changed.
+    /// Before the first is taken, `make_room` is told how many there will be; if that throws,
+    /// nothing has changed either.
     std::vector<taken> extract_if(function_ref<bool(timer_core&, steady_time)> wanted,
-                                  std::size_t most);
+                                  std::size_t most, function_ref<void(std::size_t)> make_room);
     /// Takes out the earliest that `wanted` accepts; nothing if there is none. Allocates nothing.
     taken extract_first(function_ref<bool(timer_core&, steady_time)> wanted);
     void for_each(function_ref<void(timer_core&, steady_time)> visit) const;
     std::size_t size() const;
-    std::optional<steady_time> time_of(const timer_core& timer) const;
+    std::optional<steady_time> time_of(const timer_core& timer);
+    /// Cancels what is not to run after a shutdown, and takes out what was cancelled before.
+    void apply_shutdown_policies();
+    /// How long a time of the wall clock may be relied on at most: it may be set.
+    static constexpr std::chrono::seconds wall_clock_look = std::chrono::seconds(1);
 
     steady_time now() const { return clock_.now(); }
     scheduler_clock& clock() const { return clock_; }
@@ -83,10 +92,10 @@ private:
         timer_core* timer;  // counted
     };
     static constexpr std::size_t arity = 4;
-    /// How long the leader sleeps at most while a task follows the wall clock, which may be set.
-    static constexpr std::chrono::seconds wall_clock_look = std::chrono::seconds(1);
 
-    ~timer_queue() = default;
+    ~timer_queue() { leave_clock(); }
+    void leave_clock() noexcept;
+    std::chrono::nanoseconds wall_offset() const;
 
     // All below need the mutex held.
     bool before(const entry& a, const entry& b) const noexcept;
@@ -102,6 +111,7 @@ private:
     void wake_leader(deferred_wake& wake) noexcept;
 
     scheduler_clock& clock_;
+    std::atomic<bool> subscribed_ = false;
     const bool counts_flights_;
     const std::uint64_t salt_;
     std::atomic<std::uint32_t> references_ = 1;

@@ -53,6 +53,8 @@ private:
 
     static std::chrono::system_clock::time_point default_start();
     void tell();
+    void go_on_to(std::chrono::steady_clock::time_point t);
+    std::chrono::steady_clock::time_point next_due();
     std::vector<clock_listener*> listeners() const;
 
     std::atomic<std::chrono::nanoseconds> since_start_ = std::chrono::nanoseconds::zero();

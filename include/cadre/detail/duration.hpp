@@ -31,6 +31,17 @@ constexpr std::chrono::nanoseconds saturated(std::chrono::duration<Rep, Period> 
     }
 }
 
+/// a - b, with what does not fit cut to the nearest end.
+constexpr std::chrono::nanoseconds saturated_difference(std::chrono::nanoseconds a,
+                                                        std::chrono::nanoseconds b) noexcept {
+    using std::chrono::nanoseconds;
+    if (b.count() < 0 && a.count() > nanoseconds::max().count() + b.count())
+        return nanoseconds::max();
+    if (b.count() > 0 && a.count() < nanoseconds::min().count() + b.count())
+        return nanoseconds::min();
+    return a - b;
+}
+
 /// The end of time: a wait until then has no time limit.
 inline constexpr steady_time forever = steady_time::max();
 

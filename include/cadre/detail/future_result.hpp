@@ -145,24 +145,25 @@ class runnable_core final : public result_core<T, Core> {
 public:
     template <class From>
     explicit runnable_core(From&& f, OnDone on_done = {}) : on_done_(std::move(on_done)) {
+        if constexpr (requires { f.task_name(); })  // first, for this may throw
+            this->set_annotations(std::string(f.task_name()), f.task_priority());
         std::construct_at(&function_, std::forward<From>(f));
         this->owns_callable_ = true;
-        if constexpr (requires { function_.task_name(); })
-            this->set_annotations(std::string(function_.task_name()), function_.task_priority());
     }
     template <class Fn, class... Args>
     runnable_core(std::in_place_t, std::string name, int priority, Fn&& f, Args&&... args) {
+        this->set_annotations(std::move(name), priority);
         ::new (static_cast<void*>(&function_))
             F{std::forward<Fn>(f), {std::forward<Args>(args)...}};
         this->owns_callable_ = true;
-        this->set_annotations(std::move(name), priority);
     }
     ~runnable_core() noexcept override { this->drop_callable(); }
 
     /// A task that wraps another is known by that one.
     std::uintptr_t identity() const noexcept override {
         if constexpr (requires { function_.wrapped_identity(); })
-            if (const auto wrapped = function_.wrapped_identity()) return wrapped;
+            if (this->owns_callable_)
+                if (const auto wrapped = function_.wrapped_identity()) return wrapped;
         return future_core::identity();
     }
 

@@ -75,6 +75,7 @@ public:
     void tell_what_it_throws() noexcept { has_no_future_ = true; }
 
     bool is_periodic() const noexcept { return periodic_; }
+    bool belongs_to(const timer_queue& some) const noexcept { return &queue() == &some; }
     bool follows_wall_clock() const noexcept;
     std::chrono::system_clock::time_point wall_time() const noexcept;
     steady_time startable_at() const override;
