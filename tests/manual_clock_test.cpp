@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -188,11 +189,20 @@ TEST(manual_clock, a_task_may_destroy_another_pool_of_its_clock) {
 TEST(manual_clock, a_task_may_destroy_its_own_pool) {
     for (int round = 0; round < 200; ++round) {
         manual_clock clock;
-        auto pool = std::make_unique<scheduled_thread_pool_executor>(
-            scheduled_pool_options{.core_pool_size = 1, .clock = &clock});
+        gate thread_is_over;  // until then the clock is in use
+        const auto factory = [&](std::function<void()> body) {
+            return thread([body = std::move(body), &thread_is_over]() mutable {
+                body();
+                body = nullptr;
+                thread_is_over.open();
+            });
+        };
+        auto pool = std::make_unique<scheduled_thread_pool_executor>(scheduled_pool_options{
+            .core_pool_size = 1, .thread_factory = factory, .clock = &clock});
         (void)pool->schedule([&] { pool.reset(); }, 1h);
         clock.advance(2h);
         EXPECT_EQ(pool, nullptr);
+        ASSERT_TRUE(thread_is_over.wait());
     }
 }
 
