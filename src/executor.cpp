@@ -72,6 +72,7 @@ void batch::leave() noexcept {
 }
 
 void batch::await_all_gone() noexcept {
+    thread_control::current_whatever_comes();  // the waits below have no time to fail
     std::unique_lock lock(mutex_);
     bool was_interrupted = false;
     while (callables_ > 0) {

@@ -46,10 +46,9 @@ namespace cadre::detail {
 
 namespace {
 
-std::mutex& graph_mutex() {
-    static auto* mutex = new std::mutex;  // threads may end after the statics are gone
-    return *mutex;
-}
+// There before any static is made and after all are gone: threads may end that late.
+constinit std::mutex graph_mutex;
+static_assert(std::is_trivially_destructible_v<std::mutex>);
 
 std::string quoted(const future_core& task) {
     return task.name().empty() ? "an unnamed task" : "'" + std::string(task.name()) + "'";
@@ -104,7 +103,7 @@ void run_deferred_completions() {
     deferred.depth = before;
 }
 
-void wait_for_graph_readers() noexcept { std::lock_guard lock(graph_mutex()); }
+void wait_for_graph_readers() noexcept { std::lock_guard lock(graph_mutex); }
 
 future_state future_core::state() const noexcept {
     switch (phase()) {
@@ -388,7 +387,7 @@ public:
     wait_graph_scope(thread_control& self, const future_core& wanted,
                      const std::atomic<thread_control*> future_core::*runner)
         : self_(self) {
-        std::lock_guard lock(graph_mutex());
+        std::lock_guard lock(graph_mutex);
         std::string path = self.running_future ? quoted(*self.running_future) : "a task";
         for (const future_core* next = &wanted; next && !next->is_done();) {
             path += " waits for " + quoted(*next);
@@ -403,7 +402,7 @@ public:
         self_.waits_for = &wanted;
     }
     ~wait_graph_scope() {
-        std::lock_guard lock(graph_mutex());
+        std::lock_guard lock(graph_mutex);
         self_.waits_for = nullptr;
     }
     wait_graph_scope(const wait_graph_scope&) = delete;

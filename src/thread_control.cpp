@@ -64,6 +64,18 @@ thread_control& thread_control::current() {
     return *current_control;
 }
 
+thread_control* thread_control::current_if_any() noexcept { return current_control; }
+
+thread_control& thread_control::current_whatever_comes() noexcept {
+    for (;;) {
+        try {
+            return current();
+        } catch (...) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+}
+
 void thread_control::adopt() {
     if (const int error = pthread_setspecific(exit_key(), this))
         throw std::system_error(error, std::generic_category(), "no room for a thread's data");

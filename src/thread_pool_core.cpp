@@ -663,6 +663,7 @@ bool thread_pool_core::await_termination(steady_time deadline) {
 }
 
 void thread_pool_core::await_end() noexcept {
+    thread_control::current_whatever_comes();  // the waits below have no time to fail
     drop_if_stranded();
     bool was_interrupted = false;
     thread last;
@@ -682,8 +683,8 @@ void thread_pool_core::await_end() noexcept {
 }
 
 bool thread_pool_core::is_called_by_worker() const {
-    const auto* helper = thread_control::current().helper;
-    return helper && helper->works_for() == this;
+    const auto* self = thread_control::current_if_any();
+    return self && self->helper && self->helper->works_for() == this;
 }
 
 }  // namespace cadre::detail

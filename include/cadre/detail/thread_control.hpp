@@ -2,8 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <mutex>
+#include <new>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -71,6 +74,10 @@ class thread_control {
 public:
     /// Of the calling thread, made on first use.
     static thread_control& current();
+    /// The same, but null if there was no use for one yet.
+    static thread_control* current_if_any() noexcept;
+    /// The same, for those who cannot give up: if there is no memory, waits until there is.
+    static thread_control& current_whatever_comes() noexcept;
     /// Of a thread to be: made by its creator, entered by the thread with adopt().
     explicit thread_control(std::string name) : name_(std::move(name)) {}
     /// Makes this the calling thread's own. Once, before any current().
@@ -78,6 +85,14 @@ public:
 
     thread_control(const thread_control&) = delete;
     thread_control& operator=(const thread_control&) = delete;
+
+    // Straight from malloc: a destructor that waits needs its thread's control too, and must not
+    // fail because a replaced operator new has reached some limit.
+    static void* operator new(std::size_t size) {
+        if (void* memory = std::malloc(size)) return memory;
+        throw std::bad_alloc();
+    }
+    static void operator delete(void* memory) noexcept { std::free(memory); }
 
     void add_ref() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept;
