@@ -32,7 +32,7 @@ detail::intrusive_ptr<detail::timer_queue> make_timers(const scheduled_pool_opti
 thread_pool_options pool_options(scheduled_pool_options options,
                                  detail::intrusive_ptr<detail::timer_queue> timers) {
     thread_pool_options pool;
-    pool.queue = std::make_unique<detail::delayed_work_queue>(std::move(timers));
+    pool.queue = std::make_unique<detail::delayed_work_queue>(timers);
     pool.core_pool_size = options.core_pool_size;
     pool.maximum_pool_size = std::numeric_limits<int>::max();
     pool.keep_alive = options.keep_alive;
@@ -41,6 +41,11 @@ thread_pool_options pool_options(scheduled_pool_options options,
     pool.allow_core_thread_time_out = options.allow_core_thread_time_out;
     pool.hooks = std::move(options.hooks);
     pool.hooks.decorate_task = nullptr;  // done here, once for all runs of a task
+    // Who is told that the pool has terminated may destroy its clock.
+    pool.hooks.terminated = [timers = std::move(timers), told = std::move(pool.hooks.terminated)] {
+        timers->leave_clock();
+        if (told) told();
+    };
     pool.name = std::move(options.name);
     return pool;
 }

@@ -35,6 +35,8 @@ public:
     void open(std::weak_ptr<thread_pool_core> taker);
     /// Drops what is queued and leaves the clock.
     void close() noexcept;
+    /// The clock may go after this.
+    void leave_clock() noexcept;
 
     /// Strong guarantee: if there is no memory, the task is not queued. False if closed.
     bool insert(taken timer, steady_time due);
@@ -94,7 +96,6 @@ private:
     static constexpr std::size_t arity = 4;
 
     ~timer_queue() { leave_clock(); }
-    void leave_clock() noexcept;
     std::chrono::nanoseconds wall_offset() const;
 
     // All below need the mutex held.
