@@ -21,6 +21,9 @@ inline future_core* result_of(const task& t) noexcept {
     return identity & 1 ? nullptr : reinterpret_cast<future_core*>(identity);
 }
 
+/// Joins the thread and keeps an interrupt that comes meanwhile for later.
+void join_whatever_comes(thread& t) noexcept;
+
 /// All of a pool but its public face. Shared with the workers, which may outlive that face: the
 /// pool may be destroyed by one of its own tasks. How it works is told in thread_pool_core.cpp.
 class thread_pool_core : public std::enable_shared_from_this<thread_pool_core> {

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a pool ends. The whole is told in thread_pool_core.cpp.
+
+#include "thread_pool_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <cadre/errors.hpp>
+
+namespace cadre::detail {
+
+void join_whatever_comes(thread& t) noexcept {
+    bool was_interrupted = false;
+    while (t.joinable()) {
+        try {
+            t.join();
+        } catch (const interrupted&) {
+            was_interrupted = true;
+        } catch (...) {
+            t.detach();  // it is the calling thread
+        }
+    }
+    if (was_interrupted) thread_control::current().interrupt();
+}
+
+void thread_pool_core::shutdown() {
+    control_.advance(run_state::shutdown);
+    nudge_workers();
+    if (on_shutdown) on_shutdown();
+    try_terminate();
+    if (is_stranded()) ensure_worker_quietly();
+}
+
+/// True if tasks are queued and no thread is left to run them: the factory refused.
+bool thread_pool_core::is_stranded() const {
+    const auto seen = control_.load();
+    return seen.workers() == 0 && !seen.at_least(run_state::stop) && !queue_->empty();
+}
+
+void thread_pool_core::drop_if_stranded() noexcept {
+    if (!is_stranded()) return;
+    ensure_worker_quietly();
+    if (!is_stranded()) return;
+    try {
+        tell_uncaught(task(), std::make_exception_ptr(illegal_state(
+                                  "tasks were dropped: the pool ends and no thread can be made")));
+        const auto dropped = shutdown_now();  // cancels their futures
+    } catch (...) {
+        tell_uncaught(task(), std::current_exception());
+    }
+}
+
+std::vector<task> thread_pool_core::shutdown_now() {
+    control_.advance(run_state::stop);
+    struct at_the_end {
+        thread_pool_core& pool;
+        ~at_the_end() { pool.try_terminate(); }
+    } const terminates{*this};
+    interrupt_workers();
+    std::vector<task> never_ran;
+    queue_->extract_if([](const task&) { return true; }, never_ran);
+    return never_ran;
+}
+
+/// Each thread's stop tokens are stopped before it is interrupted, so that a task that is woken
+/// finds its token stopped. That runs users' callbacks, so those without a token come first.
+void thread_pool_core::interrupt_workers() {
+    std::vector<intrusive_ptr<thread_control>> threads;
+    {
+        std::lock_guard lock(mutex_);
+        for (auto* waiting : waiting_submitters_) waiting->nudge();
+        threads.reserve(workers_.size());
+        for (const auto& w : workers_)
+            if (auto* started = w->started.load()) threads.emplace_back(started);
+    }
+    std::partition(threads.begin(), threads.end(),
+                   [](const auto& thread) { return !thread->has_stop_sources(); });
+    for (const auto& thread : threads) {
+        thread->request_stop_all();
+        thread->interrupt();
+    }
+}
+
+/// Has every worker, and whoever waits for a place, look at the state again.
+void thread_pool_core::nudge_workers() {
+    std::lock_guard lock(mutex_);
+    for (const auto& w : workers_)
+        if (auto* started = w->started.load()) started->nudge();
+    for (auto* waiting : waiting_submitters_) waiting->nudge();
+}
+
+void thread_pool_core::nudge_an_idle_worker() {
+    {
+        std::lock_guard lock(mutex_);
+        for (const auto& w : workers_) {
+            auto* started = w->started.load();
+            if (!started || worker::running(w->tally()) > 0) continue;
+            started->nudge();
+            return;
+        }
+    }
+    nudge_workers();  // what is read of a worker may be late: better one look too many
+}
+
+/// Terminates the pool if it is shut down and nothing is left. Called whenever something that
+/// this may have waited for has gone: a worker, a queued task.
+void thread_pool_core::try_terminate() {
+    for (;;) {
+        auto seen = control_.load();
+        if (seen.is_running() || seen.at_least(run_state::tidying)) return;
+        if (!seen.at_least(run_state::stop) && !queue_->empty()) return;
+        if (seen.workers() != 0) {
+            nudge_an_idle_worker();
+            return;
+        }
+        if (control_.try_tidy(seen)) break;
+    }
+    try {
+        if (hooks_.terminated) hooks_.terminated();
+    } catch (...) {
+        tell_uncaught(task(), std::current_exception());
+    }
+    deferred_wake wake;
+    std::lock_guard lock(mutex_);
+    control_.advance(run_state::terminated);
+    terminated_.notify_all(wake);
+}
+
+bool thread_pool_core::await_termination(steady_time deadline) {
+    if (deadline == forever && is_called_by_worker() && state() != run_state::terminated)
+        throw illegal_state("a task waits for the end of its own pool, which would never come");
+    std::unique_lock lock(mutex_);
+    return terminated_.wait_until(lock, deadline,
+                                  [this] { return state() == run_state::terminated; });
+}
+
+void thread_pool_core::await_end() noexcept {
+    thread_control::current_whatever_comes();  // the waits below have no time to fail
+    drop_if_stranded();
+    bool was_interrupted = false;
+    thread last;
+    for (bool over = false; !over;) {
+        try {
+            std::unique_lock lock(mutex_);
+            terminated_.wait(
+                lock, [this] { return state() == run_state::terminated && workers_.empty(); });
+            last = std::move(last_to_leave_);
+            over = true;
+        } catch (const interrupted&) {
+            was_interrupted = true;
+        }
+    }
+    join_whatever_comes(last);
+    if (was_interrupted) thread_control::current().interrupt();
+}
+
+bool thread_pool_core::is_called_by_worker() const {
+    const auto* self = thread_control::current_if_any();
+    return self && self->helper && self->helper->works_for() == this;
+}
+
+}  // namespace cadre::detail
