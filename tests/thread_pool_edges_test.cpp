@@ -36,6 +36,12 @@ TEST(thread_pool_edges, takes_any_positive_number_as_a_size) {
     }
 }
 
+TEST(thread_pool_edges, is_made_with_a_keep_alive_of_any_unit) {
+    thread_pool_executor pool(1, 2, hours::max(), room_for(1));
+    EXPECT_EQ(pool.keep_alive(), nanoseconds::max());
+    EXPECT_THROW(thread_pool_executor(1, 2, hours::min(), room_for(1)), std::invalid_argument);
+}
+
 TEST(thread_pool_edges, refuses_sizes_that_cannot_be_and_changes_nothing) {
     thread_pool_executor pool(1, 2, 1h, room_for(1));
     for (const int size : {-1, std::numeric_limits<int>::min()}) {

@@ -127,6 +127,14 @@ public:
                          std::unique_ptr<blocking_queue<task>> queue,
                          cadre::thread_factory factory = default_thread_factory(),
                          cadre::rejected_execution_handler handler = abort_policy{});
+    template <class Rep, class Period>
+    thread_pool_executor(int core_pool_size, int maximum_pool_size,
+                         std::chrono::duration<Rep, Period> keep_alive,
+                         std::unique_ptr<blocking_queue<task>> queue,
+                         cadre::thread_factory factory = default_thread_factory(),
+                         cadre::rejected_execution_handler handler = abort_policy{})
+        : thread_pool_executor(core_pool_size, maximum_pool_size, detail::saturated(keep_alive),
+                               std::move(queue), std::move(factory), std::move(handler)) {}
     ~thread_pool_executor() override;
 
     /// Throws std::invalid_argument if the task is empty; what the rejection handler or the
