@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "support/zone_scope.hpp"
+
 namespace cadre::testing {
 namespace {
 
@@ -29,29 +31,6 @@ constexpr bool is_slow = __has_feature(thread_sanitizer);
 #else
 constexpr bool is_slow = false;
 #endif
-
-/// The process's time zone, until the end of the scope.
-class zone_scope {
-public:
-    explicit zone_scope(const std::string& name) {
-        EXPECT_TRUE(std::filesystem::exists("/usr/share/zoneinfo/" + name)) << "needs tzdata";
-        if (const char* value = getenv("TZ")) before_ = value;
-        setenv("TZ", name.c_str(), 1);
-        tzset();
-    }
-    ~zone_scope() {
-        if (before_)
-            setenv("TZ", before_->c_str(), 1);
-        else
-            unsetenv("TZ");
-        tzset();
-    }
-    zone_scope(const zone_scope&) = delete;
-    zone_scope& operator=(const zone_scope&) = delete;
-
-private:
-    std::optional<std::string> before_;
-};
 
 /// "2026-03-29 01:30" or with seconds, in UTC.
 system_clock::time_point at(const std::string& utc) {

@@ -18,6 +18,7 @@
 #include "support/pools.hpp"
 #include "support/scheduled_pools.hpp"
 #include "support/usage.hpp"
+#include "support/zone_scope.hpp"
 #include <cadre/scheduled_thread_pool_executor.hpp>
 #include <cadre/testing.hpp>
 
@@ -29,29 +30,6 @@ using std::chrono::system_clock;
 using std::chrono::year;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-/// The process's time zone, until the end of the scope.
-class zone_scope {
-public:
-    explicit zone_scope(const std::string& name) {
-        EXPECT_TRUE(std::filesystem::exists("/usr/share/zoneinfo/" + name)) << "needs tzdata";
-        if (const char* value = getenv("TZ")) before_ = value;
-        setenv("TZ", name.c_str(), 1);
-        tzset();
-    }
-    ~zone_scope() {
-        if (before_)
-            setenv("TZ", before_->c_str(), 1);
-        else
-            unsetenv("TZ");
-        tzset();
-    }
-    zone_scope(const zone_scope&) = delete;
-    zone_scope& operator=(const zone_scope&) = delete;
-
-private:
-    std::optional<std::string> before_;
-};
 
 TEST(scheduled_wall_clock, a_task_runs_when_the_wall_clock_shows_its_time) {
     manual_clock clock;
