@@ -410,5 +410,15 @@ TEST(future_task, run_again_from_inside_itself_does_nothing) {
     EXPECT_FALSE(reset);
 }
 
+TEST(future_task, that_was_moved_away_says_so) {
+    future_task<int> task([] { return 1; });
+    auto moved = std::move(task);
+    EXPECT_THROW(task(), illegal_state);  // NOLINT(bugprone-use-after-move)
+    EXPECT_THROW(task.cancel(), illegal_state);
+    EXPECT_THROW((void)task.get_future(), illegal_state);
+    moved();
+    EXPECT_EQ(moved.get_future().get(), 1);
+}
+
 }  // namespace
 }  // namespace cadre::testing

@@ -235,28 +235,29 @@ public:
 
     /// Throws illegal_state when called again.
     future<T> get_future() {
+        core();  // throws if there is none
         if (std::exchange(retrieved_, true))
             throw illegal_state("the future was given out already");
         return future<T>(core_);
     }
 
     /// Runs the callable, unless the task is running, complete or cancelled.
-    void operator()() { core_->run(); }
+    void operator()() { core().run(); }
     /// Runs the callable and throws its value away, so that the task can be run again. False if
     /// it did not run, threw (that completes the task) or was cancelled meanwhile.
-    bool run_and_reset() { return core_->run_and_reset(); }
-    bool cancel(bool may_interrupt = false) { return core_->cancel(may_interrupt); }
+    bool run_and_reset() { return core().run_and_reset(); }
+    bool cancel(bool may_interrupt = false) { return core().cancel(may_interrupt); }
     /// Completes the task with this value instead of running it; false if it is complete.
     template <class U>
     bool set(U&& value) requires(!std::is_void_v<T>) {
-        return core_->set_value(std::forward<U>(value));
+        return core().set_value(std::forward<U>(value));
     }
-    bool set() requires std::is_void_v<T> { return core_->set_value(); }
-    bool set_exception(std::exception_ptr error) { return core_->set_exception(std::move(error)); }
+    bool set() requires std::is_void_v<T> { return core().set_value(); }
+    bool set_exception(std::exception_ptr error) { return core().set_exception(std::move(error)); }
 
-    bool is_done() const { return core_->is_done(); }
-    bool is_cancelled() const { return core_->is_cancelled(); }
-    future_state state() const { return core_->state(); }
+    bool is_done() const { return core().is_done(); }
+    bool is_cancelled() const { return core().is_cancelled(); }
+    future_state state() const { return core().state(); }
 
     std::string_view task_name() const noexcept { return core_->name(); }
     int task_priority() const noexcept { return core_->priority(); }
@@ -272,6 +273,10 @@ private:
         if (detail::is_empty_callable(f)) throw std::invalid_argument("the callable is empty");
         using core = detail::runnable_core<T, std::decay_t<F>, OnDone>;
         return core_pointer::adopt(new core(std::forward<F>(f), std::move(on_done)));
+    }
+    detail::result_core<T>& core() const {
+        if (!core_) throw illegal_state("the task was moved away");
+        return *core_;
     }
     void abandon() noexcept {
         if (core_) core_->abandon();
