@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0
+
+The pool: submitters, workers that come and go, resizing and the end, around the control word. Each
+process is a machine with its place in pc, so that what they share is written once.
+
+  here                     in the code
+  state, workers           control_word: one word, so read and exchanged in one step here
+  queued[], length         the queue, a monitor of its own; FIFO does not matter here
+  listed, started, busy    the books, thread_pool_core::workers_, under mutex_; worker::started, tally
+  nudged                   thread_control: the nudge; also stands for the interrupt of shutdown_now()
+  ADD, MAKE, BACK          add_worker: count_worker; enter_worker; roll_back, thread_pool_core.cpp
+  TERM                     try_terminate, nudge_an_idle_worker, thread_pool_end.cpp
+  submitter                admit, confirm_queued, take_back, thread_pool_admission.cpp
+  worker                   run_worker, take_next, run_task, leave, come_back, thread_pool_core.cpp; not
+                           here: who joins the thread of a worker that comes back, last_to_leave_
+  closer                   shutdown or shutdown_now, then await_end with drop_if_stranded
+  resizer                  set_core_pool_size, start_for_queued, thread_pool_settings.cpp
+
+Checked: each task accepted is run or handed back, once; one refused does neither; TERMINATED means an
+empty queue and no workers; nobody waits for good; and, if no thread was refused, all that was accepted
+is run without the help of a shutdown (the closer may wait for just that).
+Mutants, each of which must be rejected:
+  NO_SECOND_LOOK   the submitter does not look at the state after queueing
+  NO_WORKER_LOOK   nor whether there is a worker
+  NUDGE_AFTER      a worker takes its nudge after it read the state
+  NO_CHAIN         a worker that leaves nudges nobody
+  NO_ROLL_BACK     a thread that was refused stays counted
+  IDLE_LEAVES      a worker whose time is up looks at the queue neither before nor after it leaves
+  NO_TERMINATE_AFTER_TAKE_BACK  whoever takes the last task out again does not look whether that ends it
+  NO_REPLACEMENT   a worker that died of its task is not replaced, and does not come back
+  DRAIN_FIRST      shutdown_now() empties the queue before it changes the state
+  DROP_ONCE        the destructor looks for stranded tasks once, not whenever the last worker has gone
+Configurations:
+  -DCORE=1 -DMOST=1 -DTASKS=2 -DFAIL=0 -DNEW_CORE=1 -DTHREADS=2 -DIN_A_ROW -DTHROWS=1
+  -DCORE=0 -DMOST=1 -DTASKS=2 -DFAIL=1 -DNEW_CORE=0 -DTHREADS=2 -DIN_A_ROW -DTHROWS=1
+  short -DCORE=1 -DMOST=2 -DTASKS=2 -DFAIL=0 -DNEW_CORE=2 -DTHREADS=2 -DIN_A_ROW -DTHROWS=0
+  wide -DCORE=1 -DMOST=1 -DTASKS=2 -DFAIL=0 -DNEW_CORE=1 -DTHREADS=2 -DTHROWS=0
+  wide -DCORE=1 -DMOST=2 -DTASKS=2 -DFAIL=1 -DNEW_CORE=0 -DTHREADS=3 -DTHROWS=1
+  wide -DCORE=1 -DMOST=2 -DTASKS=3 -DFAIL=1 -DNEW_CORE=1 -DTHREADS=3 -DTHROWS=1
+IN_A_ROW: one submitter gives all tasks, else each has its own.
+THREADS is how many there may be at a time, those that leave too; a factory waits until there is one.
+*/
+
+#define RUNNING 0
+#define SHUTDOWN 1
+#define STOP 2
+#define TERMINATED 4              /* tidying and terminated are one here: between them is a hook */
+#define NONE 9
+
+byte state = RUNNING; byte workers = 0;
+bool queued[TASKS] = false; byte length = 0;
+byte core = CORE;
+bool listed[3] = false; bool started[3] = false;
+bool nudged[3] = false; bool busy[3] = false;
+bool hired[3] = false; byte first_of[3] = NONE;
+bool accepted[TASKS] = false; bool refused[TASKS] = false;
+byte ran[TASKS] = 0; byte returned[TASKS] = 0;
+byte refusals = 0;                /* of the thread factory */
+bool throws = THROWS;             /* one task may throw */
+byte ended = 0;                   /* submitters and resizer */
+
+#define settled(t) ((refused[t] && ran[t] + returned[t] == 0) || (accepted[t] && ran[t] + returned[t] == 1))
+#if TASKS > 2
+#define all_settled (settled(0) && settled(1) && settled(2))
+#else
+#define all_settled (settled(0) && settled(1))
+#endif
+#if NEW_CORE != CORE
+#define OTHERS (TASKS + 1)
+#else
+#define OTHERS TASKS
+#endif
+#define nobody_listed (!listed[0] && !listed[1] && !listed[2])
+#define stranded (workers == 0 && state < STOP && length > 0)
+#ifdef IDLE_LEAVES
+#define may_leave(n) true
+#else
+#define may_leave(n) (n > 1 || length == 0)
+#endif
+#ifdef NO_ROLL_BACK
+#define roll_back skip
+#else
+#define roll_back workers--
+#endif
+
+#define idle(w) (listed[w] && started[w] && !busy[w])
+inline nudge_all() {
+    d_step { nudged[0] = nudged[0] || (listed[0] && started[0]);
+             nudged[1] = nudged[1] || (listed[1] && started[1]);
+             nudged[2] = nudged[2] || (listed[2] && started[2]) }
+}
+#ifdef NO_CHAIN
+#define nudge_one() skip
+#else
+inline nudge_one() {
+    atomic {
+        if
+        :: idle(0) -> nudged[0] = true
+        :: idle(1) -> nudged[1] = true
+        :: idle(2) -> nudged[2] = true
+        :: !idle(0) && !idle(1) && !idle(2) -> nudge_all()
+        fi
+    }
+}
+#endif
+
+/* Where a machine is; 0 is the end of it, and from 10 on they are its own. */
+#define ADD 1
+#define MAKE 2
+#define BACK 3
+#define TERM 4
+
+#define registers byte pc = 10; byte to = 0; byte then = 0; byte s; byte n; byte first = NONE; byte most; \
+                  bool made = false
+
+/* add_worker(first, most), then on to `to`; try_terminate(), then on to `then` */
+#define common \
+    :: pc == TERM -> \
+        d_step { s = state; n = workers }; \
+        if \
+        :: s == RUNNING || s == TERMINATED || (s < STOP && length > 0) -> d_step { pc = then; then = 0; s = 0; n = 0 } \
+        :: else -> \
+            if \
+            :: n != 0 -> nudge_one(); d_step { pc = then; then = 0; s = 0; n = 0 } \
+            :: n == 0 -> d_step { \
+                   if :: state == s && workers == n -> state = TERMINATED; pc = then; then = 0 :: else fi; \
+                   s = 0; n = 0 } \
+            fi \
+        fi \
+    :: pc == ADD -> \
+        d_step { s = state; n = workers }; \
+        if \
+        :: s >= STOP || (s >= SHUTDOWN && (first != NONE || length == 0)) || n >= most -> \
+            d_step { made = false; pc = to; to = 0; first = NONE; most = 0; s = 0; n = 0 } \
+        :: else -> d_step { if :: state == s && workers == n -> workers++; pc = MAKE :: else fi; \
+                            s = 0; n = 0 } \
+        fi \
+    :: pc == MAKE -> \
+        atomic { \
+            if \
+            :: refusals < FAIL -> refusals++; made = false; pc = BACK \
+            :: state >= STOP -> made = false; pc = BACK \
+            :: state < STOP && (!hired[0] || !hired[1] || !hired[2]) -> \
+                n = (!hired[0] -> 0 : (!hired[1] -> 1 : 2)); \
+                hired[n] = true; listed[n] = true; \
+                made = first == NONE || state == RUNNING; \
+                first_of[n] = (made -> first : NONE); \
+                pc = to; to = 0; first = NONE; most = 0; n = 0 \
+            fi \
+        } \
+    :: pc == BACK -> roll_back; d_step { then = to; pc = TERM; to = 0; first = NONE; most = 0 }
+
+#define add(f, m, next) d_step { first = f; most = m; to = next; pc = ADD; s = 0; n = 0; made = false }
+#define terminate(next) d_step { then = next; pc = TERM }
+#ifdef NO_TERMINATE_AFTER_TAKE_BACK
+#define taken_back pc = 0
+#else
+#define taken_back terminate(0)
+#endif
+
+proctype submitter(byte t) {
+    registers; byte looked; bool found;
+next_task:
+    do
+    :: pc == 10 -> if :: workers < core -> add(t, core, 11) :: else -> pc = 11 fi
+    :: pc == 11 ->
+        if
+        :: made -> accepted[t] = true; pc = 0
+        :: !made && state == RUNNING -> d_step { queued[t] = true; length++; pc = 12 }
+        :: !made && state != RUNNING -> add(t, MOST, 15)
+        fi
+    :: pc == 12 ->                                               /* confirm_queued */
+        d_step { s = state; looked = workers };
+        pc = 13;
+#ifndef NO_SECOND_LOOK
+        if
+        :: s != RUNNING ->
+            d_step { found = queued[t];
+                     if :: found -> queued[t] = false; length--; refused[t] = true :: else fi };
+            if :: found -> taken_back :: else fi
+        :: else
+        fi
+#endif
+    :: pc == 13 ->
+#ifdef NO_WORKER_LOOK
+        accepted[t] = true; pc = 0
+#else
+        if :: looked != 0 -> accepted[t] = true; pc = 0 :: else -> add(NONE, MOST, 14) fi
+#endif
+    :: pc == 14 ->
+        if
+        :: !made && refusals > 0 ->                              /* the factory threw */
+            d_step { found = queued[t];
+                     if :: found -> queued[t] = false; length--; refused[t] = true
+                        :: else -> accepted[t] = true fi };
+            if :: found -> taken_back :: else -> pc = 0 fi
+        :: accepted[t] = true; pc = 0                            /* or gave no thread */
+        fi
+    :: pc == 15 -> if :: made -> accepted[t] = true :: else -> refused[t] = true fi; pc = 0
+    :: pc == 0 -> break
+    common
+    od;
+    n = 0;
+    d_step { made = false; looked = 0; found = false; s = 0; n = 0; pc = 10; ended++ };
+#ifdef IN_A_ROW
+    if :: t < TASKS - 1 -> t++; goto next_task :: else fi
+#endif
+}
+
+proctype worker(byte me) {
+    registers; byte next = NONE; bool abruptly = false; bool timed = false; bool timed_out = false;
+    bool tried = false;
+end:
+    do
+    :: pc == 10 && hired[me] ->
+        d_step { started[me] = true; next = first_of[me]; pc = (next == NONE -> 12 : 11) }
+    :: pc == 11 ->                                               /* run_task */
+        busy[me] = true;
+        ran[next]++;
+        atomic {
+            busy[me] = false; next = NONE; pc = 12;
+            if :: throws -> throws = false; abruptly = true; pc = 14 :: skip fi
+        }
+    :: pc == 12 ->                                               /* take_next */
+#ifndef NUDGE_AFTER
+        nudged[me] = false;
+#endif
+        d_step { s = state; n = workers };
+        if
+        :: s >= STOP || (s >= SHUTDOWN && length == 0) -> d_step { workers--; pc = 15; s = 0; n = 0 }
+        :: else ->
+#ifdef NUDGE_AFTER
+            nudged[me] = false;
+#endif
+            if
+            :: n > core && timed_out && may_leave(n) ->
+                d_step { if :: state == s && workers == n -> workers--; pc = 15 :: else fi; s = 0; n = 0 }
+            :: else -> d_step { timed = n > core; s = 0; n = 0; pc = 13 }
+            fi
+        fi
+    :: pc == 13 ->                                               /* in the queue */
+        atomic {
+            if
+            :: length > 0 ->
+                length--; timed_out = false; pc = 11;
+                if
+                :: queued[0] -> next = 0; queued[0] = false
+                :: queued[1] -> next = 1; queued[1] = false
+#if TASKS > 2
+                :: queued[2] -> next = 2; queued[2] = false
+#endif
+                fi
+            :: nudged[me] -> nudged[me] = false; timed_out = false; pc = 12
+            :: timed && length == 0 -> timed_out = true; pc = 12
+            fi
+        }
+    :: pc == 14 -> workers--; pc = 15
+    :: pc == 15 ->                                               /* leave */
+        d_step { listed[me] = false; started[me] = false; nudged[me] = false; timed = false;
+                 timed_out = false; then = 16; pc = TERM }
+    :: pc == 16 ->
+        d_step { s = state; n = workers };
+        if
+#ifndef NO_REPLACEMENT
+        :: s < STOP && (abruptly || n < core) -> tried = true; add(NONE, MOST, 17)
+        :: else -> pc = 17
+#else
+        :: pc = 19
+#endif
+        fi
+    :: pc == 17 ->                                               /* come_back */
+#ifdef IDLE_LEAVES
+        pc = 19
+#else
+        if
+        :: stranded -> d_step { if :: stranded -> workers++; pc = 18 :: else fi }
+        :: !stranded -> pc = 19
+        :: tried && !made -> pc = 19                             /* a factory of the user refused */
+        fi
+#endif
+    :: pc == 18 ->
+        atomic {
+            if
+            :: state < STOP -> listed[me] = true; started[me] = true; abruptly = false; tried = false;
+               made = false; s = 0; n = 0; pc = 12
+            :: else -> pc = 20
+            fi
+        }
+    :: pc == 20 -> workers--; terminate(19)
+    :: pc == 19 ->
+        d_step { s = 0; n = 0; made = false; abruptly = false; tried = false; timed_out = false; to = 0;
+                 then = 0; first = NONE; most = 0; pc = 10; hired[me] = false }
+    common
+    od
+}
+
+#if NEW_CORE != CORE
+proctype resizer() {
+    registers;
+    core = NEW_CORE;
+    do
+    :: pc == 10 ->
+        if
+        :: workers > NEW_CORE -> nudge_all(); pc = 0
+        :: workers <= NEW_CORE && NEW_CORE > CORE && length > 0 -> add(NONE, core, 0)
+        :: else -> pc = 0
+        fi
+    :: pc == 0 -> break
+    common
+    od;
+    ended++
+}
+#endif
+
+inline stop() { d_step { if :: state < STOP -> state = STOP :: else fi } }
+
+proctype closer() {
+    registers; byte t; bool last = false;
+    if :: skip :: last = true fi;
+    if :: last -> ended == OTHERS && (refusals > 0 || all_settled) :: else fi;  /* without our help */
+    last = false;
+    do
+    :: pc == 10 ->
+        if
+        :: skip; d_step { if :: state < SHUTDOWN -> state = SHUTDOWN :: else fi };
+           nudge_all();
+           terminate(11)
+        :: pc = 20
+        fi
+    :: pc == 11 -> if :: stranded -> pc = 12 :: else -> pc = 14 fi
+    :: pc == 12 -> n = workers; made = false;                    /* ensure_worker */
+        if :: n < core -> add(NONE, core, 13) :: else -> pc = 13 fi
+    :: pc == 13 -> if :: !made && workers == 0 -> add(NONE, MOST, 14) :: else -> pc = 14 fi
+    :: pc == 14 && ended == OTHERS ->                            /* the destructor: await_end */
+        if
+        :: stranded && last -> pc = 20                           /* drop_if_stranded: nobody helps */
+        :: stranded && !last -> last = true; pc = 12
+        :: else -> last = true; pc = 15
+        fi
+    :: pc == 15 ->
+        if
+        :: state == TERMINATED && nobody_listed -> pc = 0
+#ifndef DROP_ONCE
+        :: stranded && nobody_listed -> last = false; pc = 14
+#endif
+        fi
+    :: pc == 20 ->                                               /* shutdown_now */
+#ifndef DRAIN_FIRST
+        stop();
+#endif
+        nudge_all();
+        t = 0;
+        do
+        :: t < TASKS -> d_step {
+               if :: queued[t] -> queued[t] = false; length--; returned[t]++ :: else fi; t++ }
+        :: else -> break
+        od;
+        t = 0;
+#ifdef DRAIN_FIRST
+        stop();
+        nudge_all();
+#endif
+        terminate(14)
+    :: pc == 0 -> break
+    common
+    od;
+    assert(workers == 0 && length == 0);
+    assert(all_settled)
+}
+
+init {
+    atomic {
+        run worker(0); run worker(1);
+#if THREADS > 2
+        run worker(2);
+#else
+        hired[2] = true;
+#endif
+        run submitter(0);
+#ifndef IN_A_ROW
+        run submitter(1);
+#if TASKS > 2
+        run submitter(2);
+#endif
+#endif
+#if NEW_CORE != CORE
+        run resizer();
+#endif
+        run closer()
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// queue_fifo.hpp: try_insert, claim_head with claim, and the standstill of extract_first, restated
+// on the very locked_index.hpp (whose sleep, lock_slowly of locked_index.cpp, is restated too). A
+// putter, a taker and a thread that takes from the middle: each element goes to one, who sees what
+// the putter wrote.
+
+#include "simulated.hpp"
+
+#include <cadre/detail/locked_index.hpp>
+
+namespace cadre::detail {
+
+::std::uint64_t locked_index::lock_slowly() noexcept {
+    ::std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+        const bool was_free = (seen & taken) == 0;
+        const ::std::uint64_t marked = seen | taken | contended;
+        if (seen != marked && !word_.compare_exchange_weak(seen, marked, std::memory_order_acquire))
+            continue;
+        if (was_free) return seen >> flag_bits;
+        futex_wait(word_, marked);
+        seen = word_.load(std::memory_order_relaxed);
+    }
+}
+void locked_index::wake_one() noexcept { futex_wake_one(word_); }
+
+}  // namespace cadre::detail
+
+namespace cadre::relacy {
+
+namespace {
+
+enum class fifo_bug { none, head_left_open };
+
+template <fifo_bug bug>
+class fifo {
+public:
+    static constexpr std::size_t capacity = 4;
+    rl::var<int> slots[capacity];
+
+    void insert(int x) {
+        detail::index_scope tail(tail_);
+        VAR(slots[tail.value]) = x;
+        ++tail.value;
+    }
+    /// 0 if there is none.
+    int take() {
+        std::uint64_t index = 0;
+        return claim_head(index) ? static_cast<int>(VAR(slots[index])) : 0;
+    }
+    /// The last one, with what is before it moved up.
+    int extract_last() {
+        detail::index_scope tail(tail_);
+        std::uint64_t head =
+            (bug == fifo_bug::head_left_open ? head_.load() : head_.fetch_or(closed)) >> head_shift;
+        int found = 0;
+        if (head != tail.value) {
+            auto at = tail.value - 1;
+            found = VAR(slots[at]);
+            for (; at != head; --at) VAR(slots[at]) = static_cast<int>(VAR(slots[at - 1]));
+            ++head;
+        }
+        head_.store(head << head_shift);
+        return found;
+    }
+
+private:
+    static constexpr std::uint64_t closed = 1;
+    static constexpr int head_shift = 1;
+
+    bool claim_head(std::uint64_t& index) {
+        std::uint64_t seen = head_.load();
+        while (!(seen & closed) && static_cast<std::int64_t>(known_tail_.load(rl::mo_acquire) -
+                                                             (seen >> head_shift)) > 0) {
+            if (!head_.compare_exchange_weak(seen, seen + (std::uint64_t{1} << head_shift)))
+                continue;
+            index = seen >> head_shift;
+            return true;
+        }
+        return claim(index);
+    }
+    bool claim(std::uint64_t& index) {
+        std::uint64_t seen = head_.load();
+        for (;;) {
+            if (seen & closed) {
+                { const detail::index_scope wait_until_open(tail_); }
+                seen = head_.load();
+                continue;
+            }
+            const std::uint64_t first = seen >> head_shift;
+            std::uint64_t tail = known_tail_.load(rl::mo_acquire);
+            if (static_cast<std::int64_t>(tail - first) <= 0) {
+                tail = tail_.load();
+                if (tail == first) return false;
+                known_tail_.store(tail, rl::mo_release);
+            }
+            index = first;
+            if (head_.compare_exchange_weak(seen, (first + 1) << head_shift)) return true;
+        }
+    }
+
+    detail::locked_index tail_;
+    detail::std::atomic<std::uint64_t> head_ = 0;
+    detail::std::atomic<std::uint64_t> known_tail_ = 0;
+};
+
+template <fifo_bug bug>
+struct fifo_suite : rl::test_suite<fifo_suite<bug>, 3> {
+    fifo<bug> queue;
+    int got[3][2];  // each thread's own, read at the end
+
+    void before() {
+        for (auto& of_thread : got) of_thread[0] = of_thread[1] = 0;
+    }
+    void thread(unsigned index) {
+        if (index == 0) {
+            queue.insert(1);
+            queue.insert(2);
+        } else if (index == 1) {
+            got[1][0] = queue.take();
+            got[1][1] = queue.take();
+        } else {
+            got[2][0] = queue.extract_last();
+        }
+    }
+    void after() {
+        int seen[3] = {0, 0, 0};
+        for (int x : {got[1][0], got[1][1], got[2][0]}) ++seen[x];
+        while (const int x = queue.take()) ++seen[x];
+        RL_ASSERT(seen[1] == 1);
+        RL_ASSERT(seen[2] == 1);
+    }
+};
+
+}  // namespace
+
+void check_fifo(runner& r) {
+    r.passes<fifo_suite<fifo_bug::none>>(
+        "FIFO queue: a putter, a taker, one who takes from the middle");
+    r.finds<fifo_suite<fifo_bug::head_left_open>>("FIFO queue whose head is left open");
+    r.finds<fifo_suite<fifo_bug::none>>("FIFO queue with relaxed orders", given::nothing);
+}
+
+}  // namespace cadre::relacy

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// schedules [--seeds N] [--first SEED] [--only NAME] [--seed SEED] [--trace] [--twice]
+//
+// Small races, each played by N seeds (200); a seed that fails is printed and can be played
+// again. --twice plays each seed twice, and the two plays must be the same.
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+
+#include <cadre/cadre.hpp>
+
+#include "scheduler.hpp"
+
+namespace {
+
+using cadre::schedules::expect;
+
+/// What became of one task.
+struct fate {
+    int ran = 0;
+    int destroyed = 0;
+};
+
+/// A task that tells its fate; each thread of a scenario runs alone, so plain numbers do.
+struct told {
+    explicit told(fate& f) : of(&f) {}
+    told(told&& other) noexcept : of(std::exchange(other.of, nullptr)) {}
+    told& operator=(told&&) = delete;
+    ~told() {
+        if (of) ++of->destroyed;
+    }
+    void operator()() const { ++of->ran; }
+    fate* of;
+};
+
+cadre::thread_pool_options one_thread() {
+    cadre::thread_pool_options options;
+    options.core_pool_size = 1;
+    options.hooks.uncaught_exception = [](const cadre::task&, const std::exception_ptr&) {};
+    return options;
+}
+
+/// True if it was accepted.
+bool execute(cadre::thread_pool_executor& pool, fate& f) {
+    try {
+        pool.execute(told(f));
+        return true;
+    } catch (const cadre::rejected_execution&) {
+        return false;
+    }
+}
+
+void execute_against_shutdown_now() {
+    fate f;
+    bool accepted = false;
+    std::size_t returned = 0;
+    {
+        cadre::thread_pool_executor pool(one_thread());
+        cadre::thread submitter([&] { accepted = execute(pool, f); });
+        returned = pool.shutdown_now().size();
+        submitter.join();
+    }
+    expect(f.ran + static_cast<int>(returned) == (accepted ? 1 : 0),
+           "ran or returned if accepted, once");
+    expect(f.destroyed == 1, "the task is gone, once");
+}
+
+void execute_against_shutdown() {
+    fate first;
+    fate second;
+    bool accepted = false;
+    {
+        cadre::thread_pool_executor pool(one_thread());
+        pool.execute(told(first));
+        cadre::thread submitter([&] { accepted = execute(pool, second); });
+        pool.shutdown();
+        submitter.join();
+    }
+    expect(first.ran == 1, "what was accepted before the shutdown ran");
+    expect(second.ran == (accepted ? 1 : 0), "what was accepted during it ran, and nothing else");
+}
+
+void schedule_against_shutdown() {
+    int ran = 0;
+    cadre::scheduled_future<void> result;
+    {
+        cadre::scheduled_thread_pool_executor pool(1);
+        cadre::thread submitter([&] {
+            try {
+                result = pool.schedule([&] { ++ran; }, std::chrono::seconds(0));
+            } catch (const cadre::rejected_execution&) {}
+        });
+        pool.shutdown();
+        submitter.join();
+        pool.await_termination(std::chrono::nanoseconds::max());
+        expect(!result.valid() || result.is_done(), "what was accepted is over when the pool is");
+        expect(pool.queue().empty(), "a pool that has terminated has no tasks");
+    }
+    expect(ran == (result.valid() && !result.is_cancelled() ? 1 : 0), "ran unless cancelled");
+}
+
+void use_and_destroy() {
+    fate f;
+    { cadre::thread_pool_executor(one_thread()).execute(told(f)); }
+    expect(f.ran == 1 && f.destroyed == 1, "an accepted task runs before its pool is gone");
+}
+
+void take_against_drain() {
+    std::array<fate, 3> f;
+    std::size_t returned = 0;
+    {
+        cadre::thread_pool_executor pool(one_thread());
+        for (fate& each : f) pool.execute(told(each));
+        returned = pool.shutdown_now().size();
+    }
+    int ran = 0;
+    for (const fate& each : f) {
+        ran += each.ran;
+        expect(each.destroyed == 1, "each task is gone, once");
+    }
+    expect(ran + static_cast<int>(returned) == 3, "each task ran or was returned");
+}
+
+void throwing_task_against_submit() {
+    fate f;
+    {
+        cadre::thread_pool_executor pool(one_thread());
+        pool.execute([] { throw std::runtime_error("as planned"); });
+        pool.execute(told(f));
+    }
+    expect(f.ran == 1, "the worker that died was replaced");
+}
+
+void resize_against_submit() {
+    std::array<fate, 2> f;
+    {
+        auto options = one_thread();
+        options.core_pool_size = 2;
+        cadre::thread_pool_executor pool(std::move(options));
+        pool.execute(told(f[0]));
+        cadre::thread resizer([&] { pool.resize(1, 1); });
+        pool.execute(told(f[1]));
+        resizer.join();
+    }
+    expect(f[0].ran == 1 && f[1].ran == 1, "a resize loses no task");
+}
+
+void interrupt_against_take() {
+    cadre::linked_blocking_queue<int> queue;
+    bool ended = false;
+    cadre::thread taker([&] {
+        try {
+            queue.take();
+        } catch (const cadre::interrupted&) {
+            ended = true;
+        }
+    });
+    taker.interrupt();
+    taker.join();
+    expect(ended, "the interrupt ended the wait");
+}
+
+void interrupt_against_put() {
+    cadre::linked_blocking_queue<int> queue;
+    int got = 0;
+    cadre::thread one([&] {
+        try {
+            got += queue.take();
+        } catch (const cadre::interrupted&) {
+            got += 10;
+        }
+    });
+    cadre::thread other([&] { got += queue.take(); });
+    cadre::thread putter([&] { queue.put(1); });
+    one.interrupt();
+    one.join();
+    putter.join();
+    const bool was_interrupted = got >= 10;
+    if (!was_interrupted) queue.put(1);  // the first one was faster than its interrupt
+    other.join();
+    expect(got == (was_interrupted ? 11 : 2), "an interrupt swallows no element");
+}
+
+void cancel_against_run() {
+    cadre::thread_pool_executor pool(one_thread());
+    int ran = 0;
+    auto result = pool.submit([&] { return ++ran; });
+    bool cancelled = false;
+    cadre::thread canceller([&] { cancelled = result.cancel(true); });
+    bool threw = false;
+    try {
+        result.wait();
+        threw = result.is_cancelled();
+    } catch (const cadre::cancellation&) {
+        threw = true;
+    }
+    canceller.join();
+    expect(threw == cancelled, "cancelled for who waits if cancelled for who cancels");
+    expect(ran <= 1, "run at most once");
+}
+
+void two_puts_and_two_takes() {
+    cadre::linked_blocking_queue<int> queue;
+    int sum = 0;
+    cadre::thread one([&] { sum += queue.take(); });
+    cadre::thread other([&] { sum += queue.take(); });
+    queue.put(1);
+    queue.put(2);
+    one.join();
+    other.join();
+    expect(sum == 3, "each taker got its element");
+}
+
+void hand_over() {
+    cadre::synchronous_queue<int> queue;
+    int got = 0;
+    cadre::thread taker([&] { got = queue.take(); });
+    queue.put(7);
+    taker.join();
+    expect(got == 7, "what was given was received");
+}
+
+void attach_against_complete() {
+    int continued = 0;
+    {
+        cadre::thread_pool_executor pool(one_thread());
+        auto next = pool.submit([] { return 1; }).then([&](int x) { continued += x; });
+        next.wait();
+    }
+    expect(continued == 1, "the continuation ran once");
+}
+
+struct scenario {
+    const char* name;
+    void (*play)();
+};
+constexpr scenario scenarios[] = {
+    {"SH-01", execute_against_shutdown_now},
+    {"SH-02", execute_against_shutdown},
+    {"SH-03", use_and_destroy},
+    {"SH-06", take_against_drain},
+    {"SH-13", schedule_against_shutdown},
+    {"WK-05", throwing_task_against_submit},
+    {"WK-09", resize_against_submit},
+    {"IN-01", interrupt_against_take},
+    {"IN-05", interrupt_against_put},
+    {"IN-06", cancel_against_run},
+    {"QU-01", two_puts_and_two_takes},
+    {"QU-05", hand_over},
+    {"FU-04", attach_against_complete},
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    std::uint64_t seeds = 200;
+    std::uint64_t first = 1;
+    std::string_view only;
+    bool trace = false;
+    bool twice = false;
+    for (int i = 1; i < count; ++i) {
+        const std::string_view option = arguments[i];
+        const char* value = i + 1 < count ? arguments[i + 1] : "";
+        if (option == "--trace" || option == "--twice") {
+            (option == "--trace" ? trace : twice) = true;
+            continue;
+        }
+        ++i;
+        if (option == "--seeds")
+            seeds = std::strtoull(value, nullptr, 10);
+        else if (option == "--first")
+            first = std::strtoull(value, nullptr, 10);
+        else if (option == "--only")
+            only = value;
+        else if (option == "--seed")
+            first = std::strtoull(value, nullptr, 10), seeds = 1;
+    }
+    std::uint64_t all = 0;
+    for (const auto& [name, play] : scenarios) {
+        if (!only.empty() && only != name) continue;
+        cadre::schedules::play(name, play, 0, false);  // whatever is made on first use
+        std::uint64_t steps = 0;
+        for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
+            steps += cadre::schedules::play(name, play, seed, trace).steps;
+            if (!twice) continue;
+            cadre::schedules::play(name, play, seed, false);
+            cadre::schedules::expect_same_play();
+        }
+        all += seeds;
+        std::printf("schedules: %s | %llu seeds, %llu steps each | passed\n", name,
+                    static_cast<unsigned long long>(seeds),
+                    static_cast<unsigned long long>(steps / (seeds ? seeds : 1)));
+    }
+    std::printf("%llu schedules of %zu scenarios%s\n", static_cast<unsigned long long>(all),
+                std::size(scenarios), twice ? ", each played again in the same way" : "");
+    return 0;
+}
