@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cadrectl/client.hpp"
+
+#include <array>
+#include <cctype>
+
+#include <httplib.h>
+
+namespace cadre::cadrectl {
+namespace {
+
+json answer_of(const httplib::Result& result, const std::string& address) {
+    if (!result)
+        throw failure(unreachable,
+                      "no answer from " + address + ": " + httplib::to_string(result.error()));
+    auto body = json::parse(result->body, nullptr, false);
+    if (result->status == 200 && !body.is_discarded()) return body;
+    std::string why = "the answer is no JSON";
+    if (body.is_object() && body.contains("error") && body["error"].is_string())
+        why = body["error"].get<std::string>();
+    throw failure(result->status == 503 || result->status == 200 ? unreachable : refused,
+                  why + " (" + std::to_string(result->status) + ")");
+}
+
+/// What is sent must be what was meant.
+std::string strictly_dumped(const json& body) {
+    try {
+        return body.dump();
+    } catch (const json::type_error&) {
+        throw failure(usage, "an argument is not UTF-8");
+    }
+}
+
+}  // namespace
+
+std::string dumped(const json& value) {
+    return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+client::client(std::string url, std::string token, int timeout_seconds)
+    : url_(std::move(url)), token_(std::move(token)), timeout_seconds_(timeout_seconds) {}
+
+std::string client::checked_address() const {
+    auto address = url_;
+    while (address.ends_with('/')) address.pop_back();
+    if (!address.starts_with("http://") || address.find('/', 7) != std::string::npos)
+        throw failure(usage, "--url (" + url_ + ") must be http://HOST:PORT");
+    return address;
+}
+
+json client::get(const std::string& path) const {
+    const auto address = checked_address();
+    httplib::Client http(address);
+    http.set_connection_timeout(timeout_seconds_);
+    http.set_read_timeout(timeout_seconds_);
+    return answer_of(http.Get(path), address);
+}
+
+json client::send(const std::string& method, const std::string& path, const json& body,
+                  const std::string& if_revision) const {
+    const auto address = checked_address();
+    httplib::Client http(address);
+    http.set_connection_timeout(timeout_seconds_);
+    http.set_read_timeout(timeout_seconds_);
+    httplib::Headers headers;
+    if (!token_.empty()) headers.emplace("Authorization", "Bearer " + token_);
+    if (!if_revision.empty()) headers.emplace("If-Match", "\"" + if_revision + "\"");
+    const auto text = strictly_dumped(body);
+    return answer_of(method == "PATCH" ? http.Patch(path, headers, text, "application/json")
+                                       : http.Post(path, headers, text, "application/json"),
+                     address);
+}
+
+std::string client::percent_encoded(const std::string& name) {
+    static constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string path;
+    for (const char c : name) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.')
+            path += c;
+        else
+            (path += '%').append({digits[byte >> 4U], digits[byte & 15U]});
+    }
+    return path;
+}
+
+}  // namespace cadre::cadrectl

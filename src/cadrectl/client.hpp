@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace cadre::cadrectl {
+
+using json = nlohmann::ordered_json;
+
+/// How a run ends, for scripts.
+enum exit_code {
+    success = 0,
+    differs = 1,      ///< diff: there are differences; advise: there is advice
+    usage = 2,        ///< the command line makes no sense
+    unreachable = 3,  ///< nobody answers
+    refused = 4,      ///< the server said no: token, name, value, revision
+    bad_file = 5      ///< the document has mistakes
+};
+
+/// Ends a command with a code and a message.
+class failure : public std::runtime_error {
+public:
+    failure(exit_code code, const std::string& what) : runtime_error(what), code_(code) {}
+    exit_code code() const { return code_; }
+
+private:
+    exit_code code_;
+};
+
+/// On one line; bytes that are no UTF-8, as a file name may have them, as U+FFFD.
+std::string dumped(const json& value);
+
+/// Asks a server of docs/http-api.md.
+class client {
+public:
+    /// `url` is http://HOST:PORT; for any other, whoever asks throws failure(usage).
+    client(std::string url, std::string token, int timeout_seconds);
+
+    /// The answer; throws failure.
+    json get(const std::string& path) const;
+    json send(const std::string& method, const std::string& path, const json& body,
+              const std::string& if_revision = {}) const;
+
+    static std::string percent_encoded(const std::string& name);
+    static std::string pool_path(const std::string& name) {
+        return "/api/pools/" + percent_encoded(name);
+    }
+
+private:
+    /// The address without slashes at its end.
+    std::string checked_address() const;
+
+    std::string url_;
+    std::string token_;
+    int timeout_seconds_;
+};
+
+}  // namespace cadre::cadrectl

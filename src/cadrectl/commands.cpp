@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cadrectl/commands.hpp"
+
+#include <ctime>
+
+#include "cadrectl/table.hpp"
+
+namespace cadre::cadrectl {
+namespace {
+
+exit_code print_json(const context& c, const json& value) {
+    c.out << value.dump(c.as_json ? -1 : 2, ' ', false, json::error_handler_t::replace) << "\n";
+    return success;
+}
+
+std::string busy_of(const json& pool) {
+    return text_of(pool.at("active")) + "/" + text_of(pool.at("thread_limit"));
+}
+
+std::string queue_of(const json& pool) {
+    return text_of(pool.at("queue_size")) +
+           (pool.at("queue_capacity").is_null() ? "" : "/" + text_of(pool.at("queue_capacity")));
+}
+
+table pool_table(const json& pools) {
+    table t({"POOL", "STATE", ">BUSY/MAX", ">THREADS", ">QUEUE", ">DONE", ">DONE/S", ">REJECTED",
+             ">WAIT p50", ">p99", ">RUN p50", ">p99", ">ALARMS"});
+    for (const auto& p : pools)
+        t.add({text_of(p.at("name")), text_of(p.at("state")), busy_of(p), text_of(p.at("threads")),
+               queue_of(p), text_of(p.at("completed")), rate_of(p.at("completed_rate")),
+               text_of(p.at("rejected")), duration_of(p.at("wait").at("p50")),
+               duration_of(p.at("wait").at("p99")), duration_of(p.at("run").at("p50")),
+               duration_of(p.at("run").at("p99")), text_of(p.at("alarms"))});
+    return t;
+}
+
+void print_history(std::ostream& out, const json& records) {
+    for (const auto& r : records) {
+        const bool refused_one = r.at("kind") == "refused";
+        out << (refused_one ? "refused" : "#" + text_of(r.at("revision"))) << "  "
+            << text_of(r.at("at")) << "  "
+            << (r.at("pool") == "" ? "a document" : text_of(r.at("pool"))) << "  "
+            << text_of(r.at("kind")) << " by " << text_of(r.at("source"));
+        for (const char* more : {"author", "comment", "error"})
+            if (r.at(more) != "") out << "  " << text_of(r.at(more));
+        out << "\n" << changes_of(r);
+    }
+}
+
+exit_code print_report(const context& c, const json& report, bool dry_run) {
+    if (c.as_json) return print_json(c, report);
+    if (report.at("changes").empty())
+        c.out << text_of(report.at("pool")) << ": nothing "
+              << (dry_run ? "would change" : "changed") << "\n";
+    else
+        c.out << text_of(report.at("pool"))
+              << (dry_run ? " would change:" : ": revision " + text_of(report.at("revision")))
+              << "\n";
+    c.out << changes_of(report);
+    return success;
+}
+
+}  // namespace
+
+exit_code list(const context& c) {
+    const auto pools = c.server.get("/api/pools");
+    if (c.as_json) return print_json(c, pools);
+    c.out << pool_table(pools.at("pools")).to_string();
+    return success;
+}
+
+exit_code show(const context& c, const std::string& pool) {
+    const auto p = c.server.get(client::pool_path(pool));
+    if (c.as_json) return print_json(c, p);
+    c.out << pool_table(json::array({p})).to_string() << "\nSettings\n";
+    for (const auto& [key, value] : p.at("settings").items())
+        c.out << "  " << key << " = " << text_of(value) << "\n";
+    c.out << "\n";
+    table workers({"THREAD", "TASK", ">FOR"});
+    for (const auto& w : p.at("workers"))
+        workers.add({text_of(w.at("thread")),
+                     w.at("task").is_null() ? "idle" : text_of(w.at("task")),
+                     w.at("task").is_null() ? "" : duration_of(w.at("age"))});
+    if (!p.at("workers").empty()) c.out << workers.to_string() << "\n";
+    table oldest({"WAITING LONGEST", ">FOR"});
+    for (const auto& t : p.at("oldest"))
+        oldest.add({text_of(t.at("name")), duration_of(t.at("age"))});
+    if (!p.at("oldest").empty()) c.out << oldest.to_string() << "\n";
+    table tasks(
+        {"TASK", ">COUNT", ">FAILED", ">WAIT p50", ">p99", ">RUN p50", ">p90", ">p99", ">MAX"});
+    for (const auto& t : p.at("tasks"))
+        tasks.add({text_of(t.at("name")), text_of(t.at("run").at("count")), text_of(t.at("failed")),
+                   duration_of(t.at("wait").at("p50")), duration_of(t.at("wait").at("p99")),
+                   duration_of(t.at("run").at("p50")), duration_of(t.at("run").at("p90")),
+                   duration_of(t.at("run").at("p99")), duration_of(t.at("run").at("max"))});
+    if (!p.at("tasks").empty()) c.out << tasks.to_string() << "\n";
+    for (const auto& a : p.at("alarm_list"))
+        c.out << (a.at("firing").get<bool>() ? "alarm " : "alarm, over: ") << text_of(a.at("type"))
+              << ": " << text_of(a.at("message")) << "\n";
+    print_history(c.out, p.at("history"));
+    return success;
+}
+
+exit_code history(const context& c, const std::string& pool) {
+    const auto all = c.server.get("/api/history" +
+                                  (pool.empty() ? "" : "?pool=" + client::percent_encoded(pool)));
+    // A pool that is gone has one still; nobody's has none, and the server says so.
+    if (!pool.empty() && all.at("history").empty()) c.server.get(client::pool_path(pool));
+    if (c.as_json) return print_json(c, all);
+    print_history(c.out, all.at("history"));
+    return success;
+}
+
+exit_code advise(const context& c) {
+    const auto answer = c.server.get("/api/advice");
+    const auto& advice = answer.at("advice");
+    if (c.as_json)
+        print_json(c, answer);
+    else if (advice.empty())
+        c.out << "Nothing to advise.\n";
+    else
+        for (const auto& a : advice)
+            c.out << text_of(a.at("pool")) << ": " << text_of(a.at("message")) << "\n";
+    return advice.empty() ? success : differs;
+}
+
+exit_code set(const context& c, const std::string& pool, const std::vector<std::string>& pairs,
+              bool dry_run, const std::string& if_revision) {
+    json wished = json::object();
+    for (const auto& pair : pairs) {
+        const auto equals = pair.find('=');
+        if (equals == std::string::npos || equals == 0)
+            throw failure(usage, "\"" + pair + "\" is not key=value");
+        wished[pair.substr(0, equals)] = pair.substr(equals + 1);
+    }
+    const auto path = client::pool_path(pool) + (dry_run ? "?dry_run=true" : "");
+    return print_report(c, c.server.send("PATCH", path, wished, if_revision), dry_run);
+}
+
+exit_code rollback(const context& c, const std::string& pool, std::uint64_t revision,
+                   bool dry_run) {
+    if (revision == 0) {
+        const auto history = c.server.get(client::pool_path(pool)).at("history");
+        int found = 0;
+        for (const auto& record : history)
+            if (record.at("kind") != "refused" && ++found == 2)
+                revision = record.at("revision").get<std::uint64_t>();
+        if (revision == 0) throw failure(refused, pool + " was never changed");
+    }
+    const auto path = client::pool_path(pool) + "/rollback" + (dry_run ? "?dry_run=true" : "");
+    return print_report(c, c.server.send("POST", path, {{"revision", revision}}), dry_run);
+}
+
+exit_code top(const context& c, const top_options& options) {
+    for (std::uint64_t round = 1;; ++round) {
+        const auto pools = c.server.get("/api/pools");
+        if (c.as_json) {
+            print_json(c, pools);
+        } else {
+            const auto now = static_cast<std::time_t>(pools.at("time").get<double>());
+            std::tm parts = {};
+            ::localtime_r(&now, &parts);
+            std::array<char, 16> clock = {};
+            std::strftime(clock.data(), clock.size(), "%H:%M:%S", &parts);
+            if (options.on_terminal) c.out << "\033[H\033[2J";
+            c.out << clock.data() << "  " << pools.at("pools").size() << " pools, revision "
+                  << text_of(pools.at("revision")) << (options.on_terminal ? "; Ctrl-C ends" : "")
+                  << "\n\n"
+                  << pool_table(pools.at("pools")).to_string();
+            if (!options.on_terminal) c.out << "\n";
+        }
+        c.out.flush();
+        if (round == options.rounds || !options.wait(options.interval)) return success;
+    }
+}
+
+}  // namespace cadre::cadrectl

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cadrectl/table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace cadre::cadrectl {
+namespace {
+
+/// Characters, not bytes.
+std::size_t width_of(std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+        return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+    }));
+}
+
+std::string with_digits(double value, const char* unit) {
+    std::array<char, 32> text = {};
+    std::snprintf(text.data(), text.size(), value < 10 ? "%.1f%s" : "%.0f%s", value, unit);
+    return text.data();
+}
+
+}  // namespace
+
+table::table(std::vector<std::string> heads) {
+    for (auto& head : heads) {
+        right_.push_back(head.starts_with('>'));
+        if (right_.back()) head.erase(0, 1);
+    }
+    rows_.push_back(std::move(heads));
+}
+
+void table::add(std::vector<std::string> row) {
+    for (auto& cell : row) cell = harmless(cell);
+    rows_.push_back(std::move(row));
+}
+
+std::string table::to_string() const {
+    std::vector<std::size_t> widths(right_.size());
+    for (const auto& row : rows_)
+        for (std::size_t i = 0; i < row.size(); ++i)
+            widths[i] = std::max(widths[i], width_of(row[i]));
+    std::string text;
+    for (const auto& row : rows_) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const std::string padding(widths[i] - width_of(row[i]), ' ');
+            if (i > 0) line += "  ";
+            line += right_[i] ? padding + row[i] : row[i] + padding;
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        text += line + "\n";
+    }
+    return text;
+}
+
+std::string harmless(std::string_view text) {
+    std::string result(text);
+    std::replace_if(
+        result.begin(), result.end(),
+        [](char c) {
+            const auto byte = static_cast<unsigned char>(c);
+            return byte < 0x20U || byte == 0x7FU;
+        },
+        '?');
+    return result;
+}
+
+std::string text_of(const json& value) {
+    if (value.is_null()) return "-";
+    return harmless(value.is_string() ? value.get<std::string>() : dumped(value));
+}
+
+std::string duration_of(const json& seconds) {
+    if (!seconds.is_number()) return "-";
+    const double s = seconds.get<double>();
+    if (s == 0) return "0";
+    if (s < 1e-3) return with_digits(s * 1e6, "us");
+    if (s < 1) return with_digits(s * 1e3, "ms");
+    if (s < 120) return with_digits(s, "s");
+    return with_digits(s / 60, "min");
+}
+
+std::string rate_of(const json& rate) {
+    if (!rate.is_number()) return "-";
+    const double r = rate.get<double>();
+    return r == 0 ? "0" : with_digits(r, "");
+}
+
+std::string changes_of(const json& report) {
+    std::string text;
+    for (const auto& c : report.at("changes"))
+        text += "  " + text_of(c.at("field")) + ": " + text_of(c.at("before")) + " -> " +
+                text_of(c.at("after")) + "\n";
+    for (const auto& n : report.at("not_applied"))
+        text += "  " + text_of(n.at("field")) + " stays " + text_of(n.at("effective")) + ", not " +
+                text_of(n.at("wished")) + ": " + text_of(n.at("reason")) + "\n";
+    for (const auto& w : report.at("warnings")) text += "  warning: " + text_of(w) + "\n";
+    return text;
+}
+
+}  // namespace cadre::cadrectl

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "manage/http_api.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+#include "manage/dashboard_page.hpp"
+#include "manage/http_guard.hpp"
+#include "manage/http_views.hpp"
+#include "manage/json_value.hpp"
+#include "manage/plane_views.hpp"
+#include <cadre/errors.hpp>
+#include <cadre/manage/settings_text.hpp>
+
+namespace cadre::manage::detail {
+namespace {
+
+constexpr int deepest_body = 4;
+
+http_response ok(const json& body) { return {.body = dump(body)}; }
+
+http_response problem(int status, const std::string& what) {
+    return {.status = status, .body = dump({{"error", what}})};
+}
+
+/// A request that cannot be understood.
+struct bad_request : std::runtime_error {
+    using runtime_error::runtime_error;
+};
+
+json body_of(const http_request& request) {
+    if (!request.content_type.starts_with("application/json"))
+        throw bad_request("the Content-Type must be application/json");
+    const auto shallow = [](int depth, json::parse_event_t, const json&) {
+        if (depth > deepest_body) throw bad_request("the body is nested too deeply");
+        return true;
+    };
+    json body;
+    try {
+        body = json::parse(request.body.empty() ? "{}" : request.body, shallow);
+    } catch (const json::exception&) {
+        throw bad_request("the body is no JSON");
+    }
+    if (!body.is_object()) throw bad_request("the body must be a JSON object");
+    return body;
+}
+
+/// A setting as its text: 8, true and "60s" are all welcome.
+std::string text_of(const std::string& field, const json& value) {
+    if (value.is_string()) return value.get<std::string>();
+    if (value.is_number_integer() || value.is_boolean()) return value.dump();
+    throw std::invalid_argument(field + ": must be a whole number, true, false or a text");
+}
+
+pool_settings settings_of(const json& body) {
+    pool_settings settings;
+    for (const auto& [field, value] : body.items())
+        set_field(settings, field, text_of(field, value));
+    return settings;
+}
+
+std::uint64_t number_of(std::string_view text, const char* what) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size())
+        throw bad_request(std::string(what) + " must be a whole number");
+    return number;
+}
+
+std::string query_of(const http_request& request, const std::string& key) {
+    const auto found = request.query.find(key);
+    return found == request.query.end() ? std::string() : found->second;
+}
+
+bool is_dry(const http_request& request) {
+    const auto dry = query_of(request, "dry_run");
+    if (dry.empty() || dry == "false" || dry == "0") return false;
+    if (dry == "true" || dry == "1") return true;
+    throw bad_request("dry_run must be true or false");
+}
+
+change_origin origin_of(const http_request& request) {
+    change_origin origin = {.source = "http", .author = request.peer};
+    if (!request.if_match.empty()) {
+        std::string_view tag = request.if_match;
+        if (tag.size() >= 2 && tag.front() == '"' && tag.back() == '"')
+            tag = tag.substr(1, tag.size() - 2);
+        origin.only_if_revision = number_of(tag, "If-Match");
+    }
+    return origin;
+}
+
+/// The rest of the path after `prefix`, if it begins with that.
+std::optional<std::string> after(const std::string& path, std::string_view prefix) {
+    if (!path.starts_with(prefix) || path.size() == prefix.size()) return std::nullopt;
+    return path.substr(prefix.size());
+}
+
+constexpr std::string_view pools_path = "/api/pools/";
+constexpr std::string_view rollback_suffix = "/rollback";
+
+}  // namespace
+
+http_api::http_api(pool_registry& registry, const pool_sampler& sampler,
+                   const http_server_options& options)
+    : registry_(registry), sampler_(sampler), options_(options) {}
+
+http_response http_api::answer(const http_request& request) const {
+    if (auto refusal = refusal_of(request, options_.allowed_hosts); refusal.status != 0)
+        return refusal;
+    const auto refused = [&](int status, const char* why) {
+        if (request.method != "GET")
+            log("http: " + request.peer + " was refused " + request.method + " " + request.path +
+                ": " + why);
+        return problem(status, why);
+    };
+    try {
+        return request.method == "GET" ? look(request) : change(request);
+    } catch (const bad_request& bad) {
+        return refused(400, bad.what());
+    } catch (const std::invalid_argument& wrong) {
+        return refused(422, wrong.what());
+    } catch (const illegal_state& conflict) {
+        return refused(409, conflict.what());
+    }
+}
+
+http_response http_api::look(const http_request& request) const {
+    const auto& path = request.path;
+    if (path == "/" || path == "/index.html")
+        return {.content_type = "text/html; charset=utf-8",
+                .body = std::string(dashboard_page()),
+                .headers = {{"Content-Security-Policy", "frame-ancestors 'none'"}}};
+    if (path == "/healthz") return ok({{"status", "ok"}, {"pools", registry_.pools().size()}});
+    if (path == "/metrics")
+        return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                .body = metrics_of(registry_, sampler_, options_.metrics) + own_metrics()};
+    if (path == "/api/pools") {
+        json pools = json::array();
+        for (const auto& pool : registry_.pools()) {
+            pools.push_back(summary_of(*pool, sampler_));
+            pools.back()["alarms"] = firing_alarms(options_, pool->name());
+        }
+        const auto now = std::chrono::system_clock::now().time_since_epoch();
+        return ok({{"time", std::chrono::duration<double>(now).count()},
+                   {"writable", !options_.token.empty()},
+                   {"sample_interval", std::chrono::duration<double>(sampler_.interval()).count()},
+                   {"revision", registry_.revision()},
+                   {"alarms", firing_alarms(options_)},
+                   {"pools", std::move(pools)}});
+    }
+    if (path == "/api/samples") {
+        const auto since = query_of(request, "since");
+        double time = 0;
+        const auto read = std::from_chars(since.data(), since.data() + since.size(), time);
+        if (!since.empty() && (read.ec != std::errc() || read.ptr != since.data() + since.size()))
+            return problem(400, "since must be a number of seconds");
+        return ok(samples_of(sampler_, time));
+    }
+    if (path == "/api/history")
+        return ok({{"history", history_of(registry_.history(), query_of(request, "pool"))}});
+    if (path == "/api/alarms") return ok({{"alarms", alarms_of(options_, "")}});
+    if (path == "/api/advice") return ok({{"advice", advice_of(registry_, sampler_.advisers())}});
+    if (const auto name = after(path, pools_path)) {
+        const auto pool = registry_.find(*name);
+        if (!pool) return problem(404, "no pool is named \"" + *name + "\"");
+        auto all = detail_of(*pool, sampler_, registry_.history());
+        all["alarms"] = firing_alarms(options_, *name);
+        all["alarm_list"] = alarms_of(options_, *name);
+        return ok(all);
+    }
+    return problem(404, "there is nothing here");
+}
+
+http_response http_api::missing_right(const http_request& request) const {
+    if (options_.token.empty()) return problem(403, "changes are not switched on");
+    const auto now = std::chrono::steady_clock::now();
+    if (guesses_.is_silenced(request.peer, now)) {
+        auto refusal = problem(429, "too many wrong tokens");
+        const auto wait = std::chrono::seconds(failed_guesses::window);
+        refusal.headers.emplace("Retry-After", std::to_string(wait.count()));
+        return refusal;
+    }
+    if (same_secret(bearer_token(request.authorization), options_.token)) return {.status = 0};
+    guesses_.add(request.peer, now);
+    options_.log("http: a change was refused to " + request.peer + ", who has no valid token");
+    auto refusal = problem(401, "a valid token is needed");
+    refusal.headers.emplace("WWW-Authenticate", "Bearer");
+    return refusal;
+}
+
+http_response http_api::change(const http_request& request) const {
+    if (auto refusal = missing_right(request); refusal.status != 0) return refusal;
+    const auto& path = request.path;
+    if (request.method == "POST" && path == "/api/session") return ok(json::object());
+    if (request.method == "PATCH" && path == "/api/pools") return change_several(request);
+    if (auto name = after(path, pools_path)) {
+        if (request.method == "PATCH") return change_pool(request, *name);
+        if (name->size() > rollback_suffix.size() && name->ends_with(rollback_suffix)) {
+            name->resize(name->size() - rollback_suffix.size());
+            return roll_back(request, *name);
+        }
+    }
+    return problem(404, "there is nothing here to change");
+}
+
+http_response http_api::change_pool(const http_request& request, const std::string& name) const {
+    const auto pool = registry_.find(name);
+    if (!pool) return problem(404, "no pool is named \"" + name + "\"");
+    const auto wished = settings_of(body_of(request));
+    if (is_dry(request)) return ok(json_of(pool->preview(wished)));
+    const auto report = pool->reconfigure(wished, origin_of(request));
+    log(request, {report});
+    return ok(json_of(report));
+}
+
+http_response http_api::change_several(const http_request& request) const {
+    const auto body = body_of(request);
+    std::vector<pool_change> changes;
+    if (!body.contains("pools") || !body.at("pools").is_object() || body.size() != 1)
+        throw bad_request("the body must be {\"pools\": {NAME: {SETTING: VALUE}}}");
+    for (const auto& [name, settings] : body.at("pools").items()) {
+        if (!registry_.find(name)) return problem(404, "no pool is named \"" + name + "\"");
+        if (!settings.is_object()) throw bad_request("the settings of a pool must be an object");
+        changes.push_back({name, settings_of(settings)});
+    }
+    const auto reports = is_dry(request) ? registry_.preview(changes)
+                                         : registry_.reconfigure(changes, origin_of(request));
+    if (!is_dry(request)) log(request, reports);
+    json all = json::array();
+    for (const auto& report : reports) all.push_back(json_of(report));
+    return ok({{"reports", std::move(all)}});
+}
+
+http_response http_api::roll_back(const http_request& request, const std::string& name) const {
+    const auto pool = registry_.find(name);
+    if (!pool) return problem(404, "no pool is named \"" + name + "\"");
+    const auto body = body_of(request);
+    if (!body.contains("revision") || !body.at("revision").is_number_unsigned())
+        throw bad_request("the body must be {\"revision\": NUMBER}");
+    const auto revision = body.at("revision").get<std::uint64_t>();
+    if (is_dry(request)) return ok(json_of(pool->preview_rollback(revision)));
+    const auto report = pool->rollback(revision, origin_of(request));
+    log(request, {report});
+    return ok(json_of(report));
+}
+
+std::string http_api::own_metrics() const {
+    return "# HELP cadre_http_wrong_tokens_total Changes that were refused for want of the token\n"
+           "# TYPE cadre_http_wrong_tokens_total counter\n"
+           "cadre_http_wrong_tokens_total " +
+           std::to_string(guesses_.total()) + "\n";
+}
+
+void http_api::log(std::string line) const {
+    // What people enter may not look like a line of its own.
+    std::replace_if(
+        line.begin(), line.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
+    options_.log(line);
+}
+
+void http_api::log(const http_request& request, const std::vector<change_report>& reports) const {
+    for (const auto& report : reports) {
+        std::string line = "http: " + request.peer + " changed " + report.pool + " (revision " +
+                           std::to_string(report.revision) + ")";
+        for (const auto& c : report.changes)
+            line += " " + c.field + ": " + c.before + " -> " + c.after;
+        for (const auto& n : report.not_applied)
+            line += " " + n.field + " not as wished: " + n.reason;
+        log(std::move(line));
+    }
+}
+
+}  // namespace cadre::manage::detail

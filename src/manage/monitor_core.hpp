@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cadre/manage/latency_histogram.hpp>
+#include <cadre/manage/pool_monitor.hpp>
+#include <cadre/task_observer.hpp>
+#include <cadre/thread.hpp>
+
+namespace cadre::manage::detail {
+
+inline std::int64_t now_ns() noexcept {
+    return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
+/// A histogram that one thread writes and others read.
+class recorder {
+public:
+    void add(std::int64_t ns, std::uint64_t weight = 1) noexcept;
+    void read_into(latency_histogram& into) const noexcept;
+
+private:
+    std::array<std::atomic<std::uint64_t>, latency_histogram::bucket_count> counts_{};
+    std::atomic<std::uint64_t> sum_ = 0;
+};
+
+/// What one worker did with tasks of one name.
+struct task_record {
+    std::atomic<std::uint64_t> completed = 0;
+    std::atomic<std::uint64_t> failed = 0;
+    recorder run;
+    recorder wait;
+};
+
+/// Members without a guard are the worker's own; atomics are written by it and read by others.
+struct alignas(64) worker_slot : task_observer::worker_record {
+    explicit worker_slot(std::size_t names) : records(names) {}
+
+    std::atomic<std::int64_t> started_at = 0;           // odd: that is about when
+    std::atomic<const task_record*> current = nullptr;  // null: none, or it was passed over
+    std::atomic<bool> looked_at = false;                // somebody may interrupt the task
+
+    std::int64_t clock = 0;  // last reading; 0: it has waited since
+    bool clock_is_fresh = false;
+    int tiny_seen = 0;
+    std::int64_t passing_since = 0;
+    std::int64_t last_run = 0;  // of the last task that was timed
+    std::int64_t last_wait = 0;
+    std::uint64_t passed_over_recorded = 0;  // how many of those are in the histograms
+    std::string_view last_name;
+    task_record* last_record = nullptr;
+
+    task_record unnamed;
+    std::vector<std::atomic<task_record*>> records;  // by the index of the name; null: none yet
+
+    std::mutex interrupting;  // held while a task is looked at and interrupted
+
+    // Guarded by the monitor's mutex.
+    std::unique_ptr<thread_handle> thread;  // null: free
+    std::uint64_t timed_out = 0;            // the generation that was last told of
+    std::uint64_t seen = 0;                 // by the last check_running()
+
+    ~worker_slot() {
+        for (auto& r : records) delete r.load();
+    }
+};
+
+/// The observer behind a pool_monitor. How it works is told in monitor_core.cpp.
+class monitor_core final : public task_observer {
+public:
+    explicit monitor_core(monitor_options options);
+    ~monitor_core() override;
+
+    worker_record* worker_begins() noexcept override;
+    void worker_ends(worker_record* worker) noexcept override;
+    void worker_waits(worker_record* worker) noexcept override;
+    void task_begins(worker_record* worker, const task& t, frame& f) noexcept override;
+    void task_ends(worker_record* worker, const frame& f, bool failed) noexcept override;
+    void passed_over_failed(worker_record* worker) noexcept override;
+    std::int64_t task_submitted() noexcept override;
+    void task_rejected(const task& t) noexcept override;
+    void thread_failed() noexcept override;
+
+    pool_metrics metrics() const;
+    std::vector<worker_view> workers() const;
+    monitor_limits limits() const;
+    void set_limits(monitor_limits limits);
+    void check_running();
+    void check_waiting(const blocking_queue<task>& queue);
+
+private:
+    struct told {
+        std::atomic<std::uint64_t> count = 0;
+        std::string last_name;  // guarded by names_mutex_
+    };
+    task_record* record_for(worker_slot& slot, std::string_view name) noexcept;
+    static void record_passed_over(worker_slot& slot, std::int64_t now) noexcept;
+    void record_wait(worker_slot& slot, const task& t, task_record& of) noexcept;
+    void consider_passing(worker_slot& slot, std::int64_t took) noexcept;
+    bool was_told_while_queued(const task& t, std::int64_t stamp) noexcept;
+    void tell(told& event, std::string_view name, std::uint64_t times) noexcept;
+    std::string_view name_of(const task_record* record, const worker_slot& slot) const noexcept;
+
+    const std::size_t max_names_;
+    std::atomic<std::int64_t> run_timeout_ = 0;
+    std::atomic<std::int64_t> queue_timeout_ = 0;
+    std::atomic<bool> interrupts_ = false;
+    std::atomic<bool> may_sample_ = true;  // no limits are set
+    std::atomic<bool> names_full_ = false;
+
+    // What many write, away from what is read for every task.
+    alignas(64) std::atomic<std::uint64_t> threads_started_ = 0;
+    std::atomic<std::uint64_t> threads_ended_ = 0;
+    std::atomic<std::uint64_t> threads_failed_ = 0;
+    told rejected_;
+    told run_timeouts_;
+    told queue_timeouts_;
+
+    mutable std::mutex names_mutex_;  // guards names_ while they are not full
+    // 0 is "", the last is "other"; never removed, so that views of the names stay.
+    std::map<std::string, std::size_t, std::less<>> names_;
+
+    // Which tasks were counted as waiting for too long while they are queued: by identity and
+    // stamp, sorted, as the last look found them, and the one before, for they may just have been
+    // taken.
+    using queued = std::pair<std::uintptr_t, std::int64_t>;
+    std::mutex waiting_mutex_;  // guards all below; held while a queue is looked at
+    std::vector<queued> told_waiting_;
+    std::vector<queued> told_waiting_before_;
+
+    mutable std::mutex mutex_;  // guards all below
+    std::vector<std::unique_ptr<worker_slot>> slots_;
+    std::vector<worker_slot*> free_;
+};
+
+}  // namespace cadre::manage::detail

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cadre/manage/advice.hpp>
+#include <cadre/manage/managed_pool.hpp>
+
+namespace cadre::manage::detail {
+
+/// An adviser for each pool that has a monitor. What it says comes from the load of a minute, or at
+/// first from what there is.
+class pool_advisers {
+public:
+    /// To be called now and then with all pools there are.
+    void look(const std::vector<std::shared_ptr<managed_pool>>& pools);
+
+    struct advised {
+        std::shared_ptr<managed_pool> pool;
+        sizing_advice advice;
+    };
+    /// Of pools whose threads should be more or fewer than they are set to; by name.
+    std::vector<advised> advice() const;
+
+private:
+    struct measured {
+        std::shared_ptr<managed_pool> pool = {};
+        std::unique_ptr<pool_adviser> adviser = {};
+        std::chrono::steady_clock::time_point at = {};
+        std::optional<sizing_advice> advice = {};
+        bool seen = false;  // in the look that is under way
+    };
+
+    mutable std::mutex mutex_;
+    std::map<std::string, measured> pools_;
+};
+
+}  // namespace cadre::manage::detail

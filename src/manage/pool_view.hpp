@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cadre/manage/latency_histogram.hpp>
+#include <cadre/manage/managed_pool.hpp>
+
+/// What the HTTP side shows of a pool beyond its snapshot. The one place that asks the monitors.
+namespace cadre::manage::detail {
+
+/// Of durations, in seconds; nothing where there was none.
+struct quantiles {
+    std::uint64_t count = 0;
+    std::optional<double> mean = {}, p50 = {}, p90 = {}, p99 = {}, max = {};
+};
+quantiles quantiles_of(const latency_histogram& durations);
+
+struct shown_worker {
+    std::string thread;
+    std::optional<std::string> task = {};  ///< nothing: idle
+    std::optional<double> age = {};
+};
+
+struct shown_waiting {
+    std::string name;
+    double age = 0;
+};
+
+struct shown_task {
+    std::string name;
+    std::uint64_t failed = 0;
+    quantiles wait = {}, run = {};
+};
+
+struct pool_view {
+    pool_snapshot snapshot;
+    pool_settings settings = {};
+    std::optional<std::size_t> capacity = {};  ///< of a bounded queue, as it is set
+    std::uint64_t failed = 0;
+    std::optional<double> oldest_age = {};
+    latency_histogram wait = {}, run = {};  ///< since the pool was made
+};
+
+struct pool_details {
+    std::vector<shown_worker> workers = {};
+    std::vector<shown_waiting> oldest = {};  ///< the longest waiting first
+    std::vector<shown_task> tasks = {};
+};
+
+/// How many threads there can be: with a queue that is never full, the maximum means nothing.
+int thread_limit(const pool_snapshot& snapshot);
+
+pool_view view_of(const managed_pool& pool);
+pool_details details_of(const managed_pool& pool);
+
+}  // namespace cadre::manage::detail

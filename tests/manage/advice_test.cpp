@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cadre/manage/advice.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "manage/pool_advisers.hpp"
+#include "support/held_task.hpp"
+#include "support/pools.hpp"
+#include <cadre/manage/pool_registry.hpp>
+
+namespace cadre::manage {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(advice, follows_littles_law_and_the_processors) {
+    // 100 tasks a second of 80 ms keep 8 threads busy; at 80 % that is 10.
+    pool_load load{.arrivals_per_second = 100, .mean_run = 80ms, .compute_share = 0.1};
+    const auto waiting = advise(load, {.processors = 4});
+    EXPECT_EQ(waiting.settings.core_pool_size, 10);
+    EXPECT_EQ(waiting.settings.maximum_pool_size, 20);
+    EXPECT_EQ(waiting.settings.queue_capacity, 6u);  // 125 tasks/s * 50 ms
+    // Tasks that compute only: 4 processors at 80 % feed no more than 4 threads.
+    load.compute_share = 1;
+    EXPECT_EQ(advise(load, {.processors = 4}).settings.core_pool_size, 4);
+    EXPECT_EQ(advise(load, {.max_threads = 3, .processors = 4}).settings.maximum_pool_size, 3);
+    EXPECT_FALSE(advise({}).enough_data);
+    EXPECT_THROW(advise(load, {.min_threads = 0}), std::invalid_argument);
+}
+
+TEST(advice, measures_the_load_of_a_pool) {
+    pool_registry registry;
+    const auto pool = registry.create({.name = "p", .settings = {.core_pool_size = 1}});
+    pool_adviser adviser(pool);
+    for (int i = 0; i < 5; ++i)
+        pool->executor()->submit([] { this_thread::sleep_for(1ms); }).wait();
+    ASSERT_TRUE(testing::has_completed(*pool->executor(), 5));
+    const auto load = adviser.load();
+    EXPECT_GT(load.arrivals_per_second, 0);
+    EXPECT_GE(load.mean_run, 500us);
+    EXPECT_EQ(adviser.load().completions_per_second, 0);  // since the last look
+    thread_pool_executor bare({.core_pool_size = 1});
+    const auto unwatched = registry.add("bare", bare);
+    EXPECT_THROW(pool_adviser{unwatched.pool()}, std::invalid_argument);
+}
+
+TEST(pool_advisers, speak_of_pools_that_have_a_monitor_and_other_sizes_than_they_need) {
+    pool_registry registry;
+    const auto pool =
+        registry.create({.name = "p", .settings = {.core_pool_size = 50, .maximum_pool_size = 60}});
+    thread_pool_executor bare({.core_pool_size = 1});
+    const auto unwatched = registry.add("bare", bare);
+    detail::pool_advisers advisers;
+    advisers.look(registry.pools());
+    EXPECT_TRUE(advisers.advice().empty());  // nothing measured yet
+    pool->executor()->submit([] { this_thread::sleep_for(1ms); }).wait();
+    ASSERT_TRUE(testing::has_completed(*pool->executor(), 1));
+    advisers.look(registry.pools());
+    const auto said = advisers.advice();
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_EQ(said[0].pool, pool);
+    EXPECT_LT(said[0].advice.settings.core_pool_size, 50);
+    EXPECT_FALSE(said[0].advice.reasons.empty());
+    pool->reconfigure({.core_pool_size = said[0].advice.settings.core_pool_size,
+                       .maximum_pool_size = said[0].advice.settings.maximum_pool_size},
+                      {});
+    EXPECT_TRUE(advisers.advice().empty());  // it has been followed
+    registry.remove("p");
+    advisers.look(registry.pools());
+    EXPECT_TRUE(advisers.advice().empty());
+}
+
+TEST(sizing_controller, changes_within_bounds_and_not_too_often) {
+    pool_registry registry;
+    const auto pool =
+        registry.create({.name = "p", .settings = {.core_pool_size = 8, .maximum_pool_size = 8}});
+    const controller_options bounds{.bounds = {.max_threads = 8}, .cool_down = 1h};
+    sizing_controller dry(pool, bounds);
+    auto doing = bounds;
+    doing.dry_run = false;
+    sizing_controller wet(pool, doing);
+    const auto work = [&] { pool->executor()->submit([] { this_thread::sleep_for(2ms); }).wait(); };
+    work();
+    ASSERT_TRUE(testing::has_completed(*pool->executor(), 1));
+    // One task at a time needs one thread or two.
+    ASSERT_TRUE(dry.step().has_value());
+    EXPECT_EQ(pool->settings().core_pool_size, 8);
+    ASSERT_TRUE(wet.step().has_value());
+    EXPECT_LT(pool->settings().core_pool_size, 4);
+    EXPECT_EQ(registry.history().back().origin.source, "controller");
+    pool->reconfigure({.core_pool_size = 8, .maximum_pool_size = 8});
+    work();
+    EXPECT_FALSE(wet.step().has_value());
+}
+
+TEST(sizing_controller, goes_as_far_as_the_guard_rails_let_it) {
+    pool_registry registry({.rails = {.max_step = 2}});
+    const auto pool =
+        registry.create({.name = "p", .settings = {.core_pool_size = 8, .maximum_pool_size = 8}});
+    sizing_controller controller(pool,
+                                 {.bounds = {.max_threads = 8}, .cool_down = 0s, .dry_run = false});
+    pool->executor()->submit([] { this_thread::sleep_for(2ms); }).wait();
+    ASSERT_TRUE(testing::has_completed(*pool->executor(), 1));
+    ASSERT_TRUE(controller.step().has_value());
+    EXPECT_EQ(pool->settings().core_pool_size, 6);
+    for (const auto& record : registry.history()) EXPECT_NE(record.kind, change_kind::refused);
+}
+
+}  // namespace
+}  // namespace cadre::manage

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cadrectl/commands.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <unistd.h>
+
+#include "cadrectl/table.hpp"
+#include <cadre/manage/http_server.hpp>
+
+namespace cadre::cadrectl {
+
+using cadre::manage::http_server;
+using cadre::manage::pool_registry;
+using ::testing::HasSubstr;
+
+namespace {
+
+const std::string token = "a token for tests only";
+
+class cadrectl_test : public ::testing::Test {
+protected:
+    ~cadrectl_test() override { std::filesystem::remove(file_); }
+
+    context as(bool json_wanted = false) { return {client_, out_, json_wanted}; }
+    std::string output() { return std::exchange(out_, std::ostringstream()).str(); }
+    const std::string& document(const std::string& text) {
+        std::ofstream(file_) << text;
+        return file_;
+    }
+    template <class Call>
+    static int code_of(Call call) {
+        try {
+            return call();
+        } catch (const failure& ended) {
+            return ended.code();
+        }
+    }
+
+    pool_registry registry_;
+    const std::shared_ptr<cadre::manage::managed_pool> pool_ = registry_.create(
+        {.name = "orders",
+         .settings = {.core_pool_size = 2, .maximum_pool_size = 4, .queue_capacity = 100}});
+    const http_server server_{registry_,
+                              {.port = 0, .token = token, .log = [](const std::string&) {}}};
+    const client client_{server_.url(), token, 30};
+    const std::string file_ = std::filesystem::temp_directory_path() /
+                              ("cadrectl_test_" + std::to_string(::getpid()) + ".yaml");
+    std::ostringstream out_;
+};
+
+}  // namespace
+
+TEST_F(cadrectl_test, lists_and_shows_pools) {
+    EXPECT_EQ(list(as()), success);
+    EXPECT_THAT(output(), ::testing::ContainsRegex("orders +running +0/4"));
+    EXPECT_EQ(show(as(), "orders"), success);
+    EXPECT_THAT(output(), HasSubstr("core_pool_size = 2"));
+    EXPECT_EQ(list(as(true)), success);
+    EXPECT_EQ(json::parse(output())["pools"][0]["name"], "orders");
+    EXPECT_EQ(show(as(true), "orders"), success);
+    EXPECT_EQ(json::parse(output())["settings"]["core_pool_size"], 2);
+    EXPECT_EQ(code_of([&] { return show(as(), "a pool/of nobody"); }), refused);
+}
+
+TEST_F(cadrectl_test, tells_the_history_of_a_pool_that_is_gone) {
+    registry_.create({.name = "mail", .settings = {.core_pool_size = 1, .maximum_pool_size = 1}});
+    registry_.remove("mail");
+    EXPECT_EQ(history(as(), "mail"), success);
+    EXPECT_THAT(output(), HasSubstr("mail  removed"));
+    EXPECT_EQ(code_of([&] { return history(as(), "nobody"); }), refused);
+}
+
+TEST_F(cadrectl_test, needs_an_address_only_to_ask) {
+    const client elsewhere("https://pools.example", token, 1);
+    std::ostringstream out;
+    EXPECT_EQ(validate(out, false, document("pools: {orders: {core_pool_size: 1}}")), success);
+    EXPECT_EQ(code_of([&] { return list({elsewhere, out, false}); }), usage);
+}
+
+TEST_F(cadrectl_test, cannot_read_a_directory) {
+    std::ostringstream out;
+    EXPECT_EQ(code_of([&] { return validate(out, false, std::filesystem::temp_directory_path()); }),
+              bad_file);
+}
+
+TEST_F(cadrectl_test, sets_and_rolls_back) {
+    EXPECT_EQ(set(as(), "orders", {"core_pool_size=3"}, true, ""), success);
+    EXPECT_THAT(output(), HasSubstr("would change:\n  core_pool_size: 2 -> 3"));
+    EXPECT_EQ(pool_->settings().core_pool_size, 2);
+    EXPECT_EQ(set(as(), "orders", {"core_pool_size=3", "keep_alive=5s"}, false, ""), success);
+    EXPECT_EQ(pool_->settings().core_pool_size, 3);
+    output();
+    EXPECT_EQ(rollback(as(), "orders", 0, true), success);
+    EXPECT_THAT(output(), HasSubstr("core_pool_size: 3 -> 2"));
+    EXPECT_EQ(rollback(as(), "orders", 0, false), success);
+    EXPECT_EQ(pool_->settings().core_pool_size, 2);
+    EXPECT_EQ(history(as(), ""), success);
+    EXPECT_THAT(output(), HasSubstr("rolled_back by http  127.0.0.1"));
+    EXPECT_EQ(history(as(true), "orders"), success);
+    EXPECT_EQ(json::parse(output())["history"].size(), 3U);
+}
+
+TEST_F(cadrectl_test, ends_with_a_code_for_each_kind_of_failure) {
+    EXPECT_EQ(code_of([&] { return set(as(), "orders", {"nonsense"}, false, ""); }), usage);
+    EXPECT_EQ(code_of([&] { return set(as(), "orders", {"core_pool_size=99"}, false, ""); }),
+              refused);
+    EXPECT_EQ(code_of([&] { return set(as(), "orders", {"core_pool_size=1"}, false, "999"); }),
+              refused);
+    const client stranger(server_.url(), "a wrong token", 30);
+    EXPECT_EQ(code_of([&] {
+                  return set({stranger, out_}, "orders", {"core_pool_size=1"}, false, "");
+              }),
+              refused);
+    const client lost("http://127.0.0.1:1", "", 30);
+    EXPECT_EQ(code_of([&] { return list({lost, out_}); }), unreachable);
+    EXPECT_EQ(code_of([&] { return client("ftp://x", "", 1).get("/"), success; }), usage);
+    EXPECT_EQ(code_of([&] { return validate(out_, false, "/no/such/file.yaml"); }), bad_file);
+    EXPECT_EQ(pool_->settings().core_pool_size, 2);
+}
+
+TEST_F(cadrectl_test, validates_diffs_and_applies_a_document) {
+    const auto& file =
+        document("pools:\n  orders:\n    core_pool_size: 3\n    queue_capacity: 50\n");
+    EXPECT_EQ(validate(out_, false, file), success);
+    EXPECT_THAT(output(), HasSubstr("valid, 1 pools"));
+    EXPECT_EQ(diff(as(), file), differs);
+    EXPECT_THAT(output(), HasSubstr("core_pool_size: 2 -> 3"));
+    EXPECT_EQ(apply(as(), file, true), success);
+    EXPECT_EQ(pool_->settings().core_pool_size, 2);
+    EXPECT_EQ(apply(as(), file, false), success);
+    EXPECT_EQ(pool_->settings().core_pool_size, 3);
+    EXPECT_EQ(pool_->settings().queue_capacity, 50U);
+    output();
+    EXPECT_EQ(diff(as(true), file), success) << "nothing differs any more";
+    EXPECT_EQ(json::parse(output())["pools"][0]["changes"].size(), 0U);
+}
+
+TEST_F(cadrectl_test, takes_a_key_that_a_document_does_not_have_for_what_the_code_said) {
+    using namespace std::chrono_literals;
+    pool_->reconfigure({.keep_alive = 7s, .run_timeout = 1s});
+    const auto& file = document("pools: {orders: {core_pool_size: 2}}");
+    EXPECT_EQ(diff(as(), file), differs);
+    const auto text = output();
+    EXPECT_THAT(text, HasSubstr("keep_alive: 7s -> "));
+    EXPECT_THAT(text, HasSubstr("run_timeout: 1s -> "));
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("maximum_pool_size")));
+    EXPECT_EQ(apply(as(), file, false), success);
+    EXPECT_NE(pool_->settings().keep_alive, 7s);
+    output();
+    EXPECT_EQ(diff(as(), file), success);
+    EXPECT_EQ(output(), "");
+}
+
+TEST_F(cadrectl_test, does_not_call_a_difference_what_a_pool_cannot_take) {
+    registry_.create({.name = "jobs", .kind = manage::pool_kind::scheduled});
+    const auto& file = document("pools: {jobs: {queue_capacity: 5}}");
+    EXPECT_EQ(diff(as(), file), success);
+    EXPECT_THAT(output(), HasSubstr("queue_capacity stays unbounded"));
+}
+
+TEST_F(cadrectl_test, notes_what_a_program_must_have_for_a_document) {
+    const auto& file = document("pools:\n  orders: {kind: eager}\n  mail: {rejection: abotr}\n");
+    EXPECT_EQ(validate(out_, false, file), success);
+    const auto text = output();
+    EXPECT_THAT(text, HasSubstr(":2: pools.orders.kind: eager is DynamicTp's"));
+    EXPECT_THAT(text, HasSubstr(":3: pools.mail.rejection: abotr must be registered"));
+}
+
+TEST_F(cadrectl_test, tells_the_mistakes_of_a_document) {
+    const auto& file = document("pools:\n  orders:\n    core_pool_size: many\n");
+    EXPECT_EQ(code_of([&] { return validate(out_, false, file); }), bad_file);
+    EXPECT_EQ(validate(out_, true, file), bad_file);
+    EXPECT_THAT(output(), HasSubstr(R"("valid":false)"));
+    EXPECT_EQ(code_of([&] { return apply(as(), file, false); }), bad_file);
+}
+
+// A fuzz target found these: messages that were cut, or quoted, within a character.
+TEST_F(cadrectl_test, tells_mistakes_beside_wide_characters_as_json) {
+    for (std::size_t length = 55; length < 61; ++length) {
+        const auto& file =
+            document("pools:\n  orders:\n    core_pool_size: " + std::string(length, 'x') +
+                     "\u00e4\u00e4\u00e4\u00e4\n");
+        EXPECT_EQ(validate(out_, true, file), bad_file);
+        EXPECT_EQ(json::parse(output())["valid"], false);
+    }
+}
+
+TEST_F(cadrectl_test, refuses_arguments_that_are_not_utf_8) {
+    EXPECT_EQ(code_of([&] { return set(as(), "orders", {"rejection=\xff"}, false, ""); }), usage);
+}
+
+TEST_F(cadrectl_test, watches_for_so_many_rounds_or_until_told_to_end) {
+    int waits = 0;
+    const auto never = [&](auto) { return ++waits < 100; };
+    EXPECT_EQ(top(as(), {.rounds = 3, .wait = never}), success);
+    EXPECT_EQ(waits, 2);
+    EXPECT_EQ(top(as(true), {.wait = [](auto) { return false; }}), success);
+    EXPECT_THAT(output(), HasSubstr("orders"));
+}
+
+TEST_F(cadrectl_test, says_when_there_is_nothing_to_advise) {
+    const auto code = advise(as(true));
+    EXPECT_EQ(code, json::parse(output())["advice"].empty() ? success : differs);
+}
+
+TEST(table, is_as_wide_as_it_needs_and_shows_nothing_that_a_terminal_obeys) {
+    table t({"NAME", ">N"});
+    t.add({"é", "1"});
+    t.add({"long\033[2J", "22"});
+    EXPECT_EQ(t.to_string(), "NAME       N\né          1\nlong?[2J  22\n");
+    EXPECT_EQ(duration_of(0.0123), "12ms");
+    EXPECT_EQ(duration_of(nullptr), "-");
+    EXPECT_EQ(rate_of(2.25), "2.2");
+}
+
+}  // namespace cadre::cadrectl

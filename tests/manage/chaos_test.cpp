@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <cadre/manage/apollo_source.hpp>
+#include <cadre/manage/config_manager.hpp>
+#include <cadre/manage/consul_source.hpp>
+#include <cadre/manage/etcd_source.hpp>
+#include <cadre/manage/http_source.hpp>
+#include <cadre/manage/nacos_source.hpp>
+
+#include "manage/support/apollo_standin.hpp"
+#include "manage/support/centre_standins.hpp"
+#include "manage/support/chaos_proxy.hpp"
+#include "manage/support/etcd_server.hpp"
+#include "manage/support/received_documents.hpp"
+
+// Every source behind a proxy that does everything wrong that a network and a server can, with a
+// manager and a pool behind it: whatever happens, the pool only ever has sizes that were published,
+// works, and has the last of them when it is over.
+
+namespace cadre::manage {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::chaos_proxy;
+using testing::eventually;
+using testing::mischief;
+using testing::quick_backoff;
+
+/// A kind of source, and a server for it.
+struct centre {
+    std::function<void(const std::string&)> publish = {};
+    std::string url = {};
+    std::function<std::unique_ptr<config_source>(const std::string&)> source = {};
+    /// Its revisions have an order, so that an old answer is known as one.
+    bool knows_old_from_new = false;
+    std::shared_ptr<void> server = {};
+};
+
+template <class Server>
+centre serving(std::shared_ptr<Server> server) {
+    return {.publish = [s = server.get()](const std::string& text) { s->set(text); },
+            .url = server->url(),
+            .server = server};
+}
+
+constexpr auto as_json = document_format::json;  // half a document is none
+
+centre http_centre() {
+    auto result = serving(std::make_shared<testing::file_server>());
+    result.source = [](const std::string& url) {
+        return http_source(
+            {.url = url + "/pools.json", .interval = 1ms, .timeout = 1h, .backoff = quick_backoff});
+    };
+    return result;
+}
+
+centre consul_centre() {
+    auto result = serving(std::make_shared<testing::consul_standin>());
+    result.knows_old_from_new = true;
+    result.source = [](const std::string& url) {
+        return consul_source(
+            {.agents = {url}, .key = "pools.json", .pace = 1ms, .backoff = quick_backoff});
+    };
+    return result;
+}
+
+centre nacos_centre(bool v3) {
+    auto result = serving(std::make_shared<testing::nacos_standin>(v3));
+    result.source = [v3](const std::string& url) {
+        return nacos_source({.servers = {url},
+                             .data_id = "pools.yaml",
+                             .group = "shop",
+                             .namespace_id = "ns",
+                             .format = as_json,
+                             .protocol = v3 ? nacos_protocol::v3 : nacos_protocol::v1,
+                             .interval = 1ms,
+                             .pace = 1ms,
+                             .backoff = quick_backoff});
+    };
+    return result;
+}
+
+centre apollo_centre() {
+    const auto server = std::make_shared<testing::apollo_standin>();
+    return {.publish = [s = server.get()](const std::string& text) { s->publish(text); },
+            .url = server->url(),
+            .source =
+                [](const std::string& url) {
+                    return apollo_source({.config_services = {url},
+                                          .app_id = "shop",
+                                          .name_space = "pools.json",
+                                          .timeout = 1h,
+                                          .long_poll = 1h,
+                                          .refresh = 20ms,
+                                          .pace = 1ms,
+                                          .backoff = quick_backoff});
+                },
+            .server = server};
+}
+
+centre etcd_centre() {
+    const auto server = std::make_shared<testing::etcd_server>();
+    return {.publish = [s = server.get()](const std::string& text) { s->put("pools.json", text); },
+            .url = server->url(),
+            .source =
+                [](const std::string& url) {
+                    return etcd_source({.endpoints = {url},
+                                        .key = "pools.json",
+                                        .timeout = 1h,
+                                        .pace = 1ms,
+                                        .backoff = quick_backoff});
+                },
+            .knows_old_from_new = true,
+            .server = server};
+}
+
+std::string document_with_core(int core) {
+    return R"({"pools": {"orders": {"core_pool_size": )" + std::to_string(core) + "}}}";
+}
+
+/// A pool that follows the centre through the proxy, and all the sizes it has had.
+class followed_pool {
+public:
+    explicit followed_pool(const centre& from) : proxy_(from.url) {
+        pool_ = registry_.create(
+            {.name = "orders", .settings = {.core_pool_size = 1, .maximum_pool_size = 1000}});
+        changes_ = registry_.on_change([this](const change_record&) {
+            const std::lock_guard lock(mutex_);
+            cores_.push_back(pool_->settings().core_pool_size.value_or(0));
+        });
+        std::vector<std::unique_ptr<config_source>> sources;
+        sources.push_back(from.source(proxy_.url()));
+        manager_ = std::make_unique<config_manager>(registry_, std::move(sources),
+                                                    config_manager_options{.start_wait = 1ms});
+        manager_->start();
+    }
+
+    chaos_proxy& proxy() { return proxy_; }
+    config_manager& manager() { return *manager_; }
+    bool has_core(int core) const {
+        return eventually([&] { return pool_->settings().core_pool_size == core; });
+    }
+    bool works() const {
+        return pool_->executor()->submit([] { return 7; }).get() == 7;
+    }
+    std::vector<int> cores() const {
+        const std::lock_guard lock(mutex_);
+        return cores_;
+    }
+
+private:
+    chaos_proxy proxy_;
+    pool_registry registry_;
+    std::shared_ptr<managed_pool> pool_;
+    mutable std::mutex mutex_;  // guards cores_
+    std::vector<int> cores_;
+    subscription changes_;
+    std::unique_ptr<config_manager> manager_;
+};
+
+void survives_all_mischief(const centre& from) {
+    int core = 1;
+    const auto publish_next = [&] { from.publish(document_with_core(++core)); };
+    publish_next();
+    followed_pool pool(from);
+    ASSERT_TRUE(pool.has_core(core));
+    for (const auto kind : testing::all_mischief) {
+        SCOPED_TRACE(to_text(kind));
+        // An old answer that keeps coming is believed in the end.
+        pool.proxy().play(kind, kind == mischief::stale ? 2 : 1'000'000);
+        publish_next();
+        ASSERT_TRUE(eventually([&] { return pool.proxy().played() > 0; }));
+        EXPECT_TRUE(pool.works());
+        publish_next();
+        pool.proxy().play(mischief::none);
+        ASSERT_TRUE(pool.has_core(core));
+    }
+    const auto cores = pool.cores();
+    for (const int seen : cores) EXPECT_TRUE(seen >= 1 && seen <= core) << seen;
+    const bool never_went_back = std::is_sorted(cores.begin(), cores.end());
+    EXPECT_TRUE(never_went_back || !from.knows_old_from_new) << ::testing::PrintToString(cores);
+}
+
+TEST(chaos, http_source_survives_all_mischief) { survives_all_mischief(http_centre()); }
+TEST(chaos, consul_source_survives_all_mischief) { survives_all_mischief(consul_centre()); }
+TEST(chaos, nacos_source_survives_all_mischief) {
+    survives_all_mischief(nacos_centre(false));
+    survives_all_mischief(nacos_centre(true));
+}
+TEST(chaos, apollo_source_survives_all_mischief) { survives_all_mischief(apollo_centre()); }
+TEST(chaos, etcd_source_survives_all_mischief) { survives_all_mischief(etcd_centre()); }
+
+TEST(chaos, every_source_stops_while_its_centre_is_silent_or_slow) {
+    const std::vector<centre> centres{http_centre(), consul_centre(), nacos_centre(false),
+                                      nacos_centre(true), apollo_centre()};
+    for (const auto& from : centres)
+        for (const auto kind : {mischief::silence, mischief::slow}) {
+            from.publish(document_with_core(2) + std::string(20'000, ' '));
+            followed_pool pool(from);
+            pool.proxy().play(kind);
+            ASSERT_TRUE(eventually([&] { return pool.proxy().played() > 0; }));
+            // Their timeouts are longer: an hour, or those of a long poll.
+            EXPECT_LT(testing::time_of([&] { pool.manager().stop(); }), testing::long_delay);
+        }
+}
+
+}  // namespace
+}  // namespace cadre::manage

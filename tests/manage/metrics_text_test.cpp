@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cadre/manage/metrics_text.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/eventually.hpp"
+#include "support/pools.hpp"
+#include <cadre/manage/metrics_log.hpp>
+#include <cadre/manage/pool_registry.hpp>
+
+namespace cadre::manage {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using testing::eventually;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(metrics_text, writes_what_prometheus_reads) {
+    pool_registry registry;
+    const auto pool = registry.create(
+        {.name = "or\"ders", .settings = {.core_pool_size = 2, .queue_capacity = 7}});
+    pool->executor()->submit(named("load", [] {})).wait();
+    ASSERT_TRUE(eventually([&] { return pool->snapshot().completed_task_count == 1; }));
+    const auto text = prometheus_text(registry);
+    EXPECT_THAT(text, HasSubstr("# TYPE cadre_pool_completed_total counter"));
+    EXPECT_THAT(text, HasSubstr("cadre_pool_completed_total{pool=\"or\\\"ders\"} 1"));
+    EXPECT_THAT(text, HasSubstr("cadre_pool_queue_capacity{pool=\"or\\\"ders\"} 7"));
+    EXPECT_THAT(text,
+                HasSubstr("cadre_task_run_seconds_bucket{pool=\"or\\\"ders\",le=\"+Inf\"} 1"));
+    EXPECT_THAT(
+        text, HasSubstr("cadre_named_task_run_seconds_count{pool=\"or\\\"ders\",task=\"load\"} 1"));
+    EXPECT_THAT(text, Not(HasSubstr("thread_pool_core_size")));
+    EXPECT_THAT(
+        prometheus_text(registry, {.dynamictp_names = true, .application = "shop"}),
+        AllOf(HasSubstr("thread_pool_core_size{app_name=\"shop\",thread_pool_name=\"or\\\"ders\","
+                        "thread_pool_alias=\"or\\\"ders\"} 2"),
+              HasSubstr("thread_pool_tps{")));
+    EXPECT_THAT(metrics_json(registry), HasSubstr("\"tasks\":[{\"name\":\"load\",\"completed\":1"));
+    EXPECT_EQ(metrics_json_lines(registry).back(), '\n');
+}
+
+TEST(metrics_text, shows_the_threads_that_a_scheduled_pool_may_have) {
+    pool_registry registry;
+    registry.create(
+        {.name = "jobs", .kind = pool_kind::scheduled, .settings = {.core_pool_size = 2}});
+    EXPECT_THAT(prometheus_text(registry, {.dynamictp_names = true}),
+                AllOf(HasSubstr("cadre_pool_maximum_threads{pool=\"jobs\"} 2\n"),
+                      HasSubstr("thread_pool_alias=\"jobs\"} 2\n")));
+}
+
+TEST(metrics_text, tells_how_sources_of_configuration_fare) {
+    pool_registry registry;
+    std::vector<std::unique_ptr<config_source>> sources;
+    sources.push_back(embedded_source("pools: {p: {core_pool_size: 1}}", document_format::yaml));
+    sources.push_back(embedded_source("pools: [", document_format::yaml, "broken"));
+    config_manager config(registry, std::move(sources));
+    config.start();
+    // A source counts a document when the manager has taken it.
+    const auto taken = [&] { return prometheus_text(registry, {.config = &config}); };
+    EXPECT_TRUE(testing::eventually([&] {
+        return taken().find("documents_total{source=\"embedded\"} 1\n") != std::string::npos;
+    }));
+    EXPECT_THAT(
+        taken(),
+        AllOf(HasSubstr("cadre_config_source_up{source=\"embedded\"} 1\n"),
+              HasSubstr("cadre_config_source_failures{source=\"embedded\"} 0\n"),
+              HasSubstr("cadre_config_source_documents_total{source=\"embedded\"} 1\n"),
+              HasSubstr("cadre_config_source_last_success_timestamp_seconds{source="),
+              HasSubstr("cadre_config_source_refused{source=\"broken\"} 1\n"),
+              HasSubstr("cadre_config_refused_total 1\n"), HasSubstr("cadre_config_age_seconds ")));
+    EXPECT_THAT(prometheus_text(registry), Not(HasSubstr("cadre_config_source")));
+}
+
+TEST(metrics_log, appends_a_line_for_each_pool) {
+    std::string name = (std::filesystem::temp_directory_path() / "cadre_log_XXXXXX").string();
+    const std::filesystem::path directory = mkdtemp(name.data());
+    const auto path = directory / "pools.jsonl";
+    pool_registry registry;
+    registry.create({.name = "a"});
+    registry.create({.name = "b"});
+    {
+        metrics_log log(registry, {.path = path, .interval = 1h});
+        log.write();
+        std::filesystem::rename(path, directory / "old");  // as log rotation does
+        log.write();
+        EXPECT_EQ(log.last_error(), "");
+    }
+    std::ifstream written(path);
+    std::string line;
+    int lines = 0;
+    while (std::getline(written, line)) {
+        EXPECT_THAT(line, HasSubstr(lines % 2 == 0 ? "\"pool\":\"a\"" : "\"pool\":\"b\""));
+        ++lines;
+    }
+    EXPECT_EQ(lines, 4);  // the end writes once more
+    EXPECT_THROW(metrics_log(registry, {.path = {}}), std::invalid_argument);
+    std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace cadre::manage

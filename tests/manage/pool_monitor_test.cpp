@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cadre/manage/pool_monitor.hpp>
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "support/held_task.hpp"
+#include "support/pools.hpp"
+#include <cadre/errors.hpp>
+#include <cadre/manage/pool_registry.hpp>
+#include <cadre/scheduled_thread_pool_executor.hpp>
+
+namespace cadre::manage {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::eventually;
+
+/// A pool of two threads with a monitor.
+struct watched_pool {
+    std::shared_ptr<pool_monitor> monitor =
+        std::make_shared<pool_monitor>(monitor_options{.max_task_names = 2});
+    thread_pool_executor pool{
+        {.core_pool_size = 2,
+         .queue = testing::room_for(100),
+         .hooks = monitor->hooks({.uncaught_exception = [](auto&, auto) {}})}};
+    bool has_completed(std::uint64_t tasks) {
+        return eventually([&] { return monitor->metrics().completed == tasks; });
+    }
+    const task_metrics of(const std::string& name) const {
+        for (const auto& task : monitor->metrics().tasks)
+            if (task.name == name) return task;
+        return {};
+    }
+};
+
+TEST(latency_histogram, gives_quantiles_within_an_eighth) {
+    for (const std::int64_t ns : {300, 1000, 12345, 1'000'000, 999'999'999}) {
+        latency_histogram h;
+        h.add(latency_histogram::bucket_of(ns), 1);
+        EXPECT_NEAR(static_cast<double>(h.quantile(0.5).count()), static_cast<double>(ns),
+                    static_cast<double>(ns) / 8);
+    }
+    latency_histogram h;
+    for (int ms = 1; ms <= 100; ++ms) h.add(latency_histogram::bucket_of(ms * 1'000'000), 1);
+    EXPECT_NEAR(std::chrono::duration<double>(h.quantile(0.99)).count(), 0.099, 0.013);
+    EXPECT_EQ(h.count(), 100u);
+    EXPECT_EQ(h.since(h).count(), 0u);
+    EXPECT_EQ(h.count_below_octave(26), 67u);  // 2^26 ns are 67.1 ms
+}
+
+TEST(latency_histogram, takes_any_number) {
+    EXPECT_EQ(latency_histogram::bucket_of(-5), 0u);
+    EXPECT_EQ(latency_histogram::bucket_of(0), 0u);
+    EXPECT_EQ(latency_histogram::bucket_of(std::numeric_limits<std::int64_t>::max()),
+              latency_histogram::bucket_count - 1);
+    std::size_t last = 0;
+    for (std::int64_t ns = 1; ns < (std::int64_t{1} << 45); ns += 1 + ns / 9) {
+        const auto bucket = latency_histogram::bucket_of(ns);
+        EXPECT_GE(bucket, last);
+        if (bucket < latency_histogram::bucket_count - 1) {
+            EXPECT_LT(ns, latency_histogram::upper_bound(bucket).count());
+        }
+        if (bucket > 0) {
+            EXPECT_GE(ns, latency_histogram::upper_bound(bucket - 1).count());
+        }
+        last = bucket;
+    }
+}
+
+TEST(pool_monitor, counts_every_task_and_what_failed) {
+    watched_pool w;
+    for (int i = 0; i < 20; ++i) w.pool.submit([] {}).wait();
+    auto failing = w.pool.submit([] { throw std::runtime_error("x"); });
+    failing.wait();
+    w.pool.execute([] { throw std::runtime_error("y"); });
+    EXPECT_TRUE(w.has_completed(22));
+    const auto m = w.monitor->metrics();
+    EXPECT_EQ(m.failed, 2u);
+    EXPECT_EQ(m.run.count(), 22u);
+    EXPECT_GE(m.threads_started, 2u);
+    EXPECT_EQ(w.monitor->metrics().completed, 22u);  // a second look sees the same
+}
+
+TEST(pool_monitor, counts_every_task_also_when_it_times_few) {
+    watched_pool w;
+    std::atomic<int> ran = 0;
+    constexpr int tasks = 20000;
+    for (int i = 0; i < tasks; ++i)
+        while (w.pool.queue().remaining_capacity() == 0 ||
+               !(w.pool.execute([&] { ++ran; }), true)) {}
+    EXPECT_TRUE(w.has_completed(tasks));
+    EXPECT_TRUE(eventually([&] {
+        const auto m = w.monitor->metrics();
+        return m.run.count() == tasks && m.wait.count() == tasks;
+    }));
+}
+
+/// A pool of one thread that has had so many tiny tasks that it does not time each of them.
+struct sampled_pool {
+    sampled_pool() { feed(); }
+    /// Tiny tasks, then those of `feed_more`, all queued before the first begins.
+    void feed(const std::function<void()>& feed_more = [] {}) {
+        testing::gate go;
+        pool.execute([&] { go.wait(); });
+        for (int i = 0; i < tiny; ++i) pool.execute([] {});
+        if (feed_more) feed_more();
+        go.open();
+        fed += tiny + 1;
+        EXPECT_TRUE(has_completed(fed));
+    }
+    /// Asks the pool, too: who sees a task as completed there sees what it did.
+    bool has_completed(std::uint64_t tasks) {
+        return eventually([&] {
+            return monitor.metrics().completed >= tasks &&
+                   static_cast<std::uint64_t>(pool.completed_task_count()) >= tasks;
+        });
+    }
+    static void run_for(std::chrono::nanoseconds time) {
+        const auto end = std::chrono::steady_clock::now() + time;
+        while (std::chrono::steady_clock::now() < end) {}
+    }
+
+    static constexpr int tiny = 300;
+    std::uint64_t fed = 0;
+    pool_monitor monitor;
+    thread_pool_executor pool{{.core_pool_size = 1, .hooks = monitor.hooks()}};
+};
+
+TEST(pool_monitor, counts_every_run_timeout_also_after_tiny_tasks) {
+    sampled_pool p;
+    p.monitor.set_limits({.run_timeout = 1ms});
+    p.feed([&] {
+        for (int i = 0; i < 5; ++i) {
+            p.pool.execute([] { sampled_pool::run_for(2ms); });
+            p.pool.execute(named("slow", [] { sampled_pool::run_for(2ms); }));
+            static_cast<void>(p.pool.submit([] { sampled_pool::run_for(2ms); }));
+        }
+    });
+    EXPECT_TRUE(eventually([&] { return p.monitor.metrics().run_timeouts >= 15; }));
+}
+
+TEST(pool_monitor, times_tasks_of_each_name_for_themselves) {
+    sampled_pool p;
+    constexpr int each = 1000;
+    p.feed([&] {
+        for (int i = 0; i < each; ++i)
+            for (const char* name : {"a", "b"}) p.pool.execute(named(name, [] {}));
+    });
+    EXPECT_TRUE(p.has_completed(p.fed + 2 * each));
+    EXPECT_TRUE(eventually([&] {
+        int right = 0;
+        for (const auto& task : p.monitor.metrics().tasks)
+            right += task.completed == task.run.count() && task.completed == task.wait.count();
+        return right == 3;
+    }));
+}
+
+TEST(pool_monitor, shows_the_age_of_a_task_without_those_before_it) {
+    sampled_pool p;
+    testing::gate go;
+    std::atomic<std::int64_t> began = 0;
+    p.feed([&] {
+        for (int i = 0; i < 10; ++i) p.pool.execute([] { sampled_pool::run_for(20ms); });
+        p.pool.execute([&] {
+            began = std::chrono::steady_clock::now().time_since_epoch().count();
+            go.wait();
+        });
+    });
+    EXPECT_TRUE(eventually([&] { return began != 0; }));
+    const auto age = p.monitor.workers().at(0).age;
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    EXPECT_LE(age, now - std::chrono::nanoseconds(began) + 20ms);
+    go.open();
+}
+
+TEST(pool_monitor, records_what_slow_tasks_took_that_follow_tiny_ones) {
+    sampled_pool p;
+    const auto before = p.monitor.metrics().run.sum();
+    p.feed([&] {
+        for (int i = 0; i < 10; ++i) p.pool.execute([] { sampled_pool::run_for(10ms); });
+    });
+    EXPECT_TRUE(p.has_completed(p.fed + 10));
+    EXPECT_TRUE(eventually([&] { return p.monitor.metrics().run.sum() - before >= 100ms; }));
+}
+
+TEST(pool_monitor, knows_how_long_tasks_wait_that_are_not_stamped_exactly) {
+    sampled_pool p;
+    testing::gate go;
+    p.pool.execute([&] { go.wait(); });
+    const auto before = std::chrono::steady_clock::now();
+    for (int i = 0; i < 100; ++i) p.pool.execute([] {});
+    const auto after = std::chrono::steady_clock::now();
+    EXPECT_TRUE(eventually([&] { return std::chrono::steady_clock::now() - after > 100ms; }));
+    const auto waited = pool_monitor::oldest_wait(p.pool.queue());
+    EXPECT_GT(waited, 80ms);
+    EXPECT_LT(waited, std::chrono::steady_clock::now() - before + 50ms);  // the clock is coarse
+    go.open();
+}
+
+TEST(pool_monitor, stamps_anew_what_another_pool_handed_over) {
+    sampled_pool first;
+    pool_monitor monitor;
+    thread_pool_executor second({.core_pool_size = 1, .hooks = monitor.hooks()});
+    testing::held_tasks held(first.pool, 1);
+    testing::held_tasks also_held(second, 1);
+    for (int i = 0; i < 10; ++i) first.pool.execute([] {});
+    for (auto& t : first.pool.shutdown_now()) second.execute(std::move(t));
+    second.queue().for_each([&](const task& t) {
+        EXPECT_FALSE(task_observer::has_coarse_stamp(t));
+        EXPECT_NE(task_observer::stamp_of(t), 0);
+    });
+}
+
+TEST(pool_monitor, measures_every_wait_of_a_burst_and_counts_each_timeout_once) {
+    watched_pool w;
+    w.monitor->set_limits({.queue_timeout = 1ms});
+    testing::held_tasks held(w.pool, 2);
+    ASSERT_TRUE(held.have_started(2));
+    for (int i = 0; i < 100; ++i) w.pool.execute([] {});
+    const auto all_submitted = std::chrono::steady_clock::now();
+    EXPECT_TRUE(eventually([&] { return std::chrono::steady_clock::now() - all_submitted > 5ms; }));
+    const auto before = w.monitor->metrics().queue_timeouts;  // those that hold the threads, maybe
+    w.monitor->check_waiting(w.pool.queue());
+    EXPECT_EQ(w.monitor->metrics().queue_timeouts, before + 100);
+    w.monitor->check_waiting(w.pool.queue());
+    held.let_go();
+    EXPECT_TRUE(w.has_completed(102));
+    EXPECT_EQ(w.monitor->metrics().queue_timeouts, before + 100);
+    EXPECT_EQ(w.monitor->metrics().wait.count(), 102u);
+}
+
+TEST(pool_monitor, measures_how_late_scheduled_tasks_begin) {
+    pool_monitor monitor;
+    scheduled_thread_pool_executor timers({.core_pool_size = 1, .hooks = monitor.hooks()});
+    testing::gate go;
+    timers.execute([&] { go.wait(); });
+    auto late = timers.schedule(named("late", [] {}), 1ms);
+    EXPECT_TRUE(eventually([&] { return pool_monitor::oldest_wait(timers.queue()) > 20ms; }));
+    go.open();
+    late.wait();
+    EXPECT_TRUE(eventually([&] { return monitor.metrics().completed == 2; }));
+    const auto m = monitor.metrics();
+    EXPECT_EQ(m.wait.count(), 2u);
+    EXPECT_GE(m.wait.quantile(1), 17ms);
+    EXPECT_EQ(pool_monitor::oldest_wait(timers.queue()), 0ns);
+}
+
+TEST(pool_monitor, counts_failures_also_of_tasks_that_it_passes_over) {
+    watched_pool w;
+    constexpr int tasks = 2000;
+    for (int i = 0; i < tasks; ++i) {
+        ASSERT_TRUE(eventually([&] { return w.pool.queue().remaining_capacity() > 0; }));
+        w.pool.execute([i] {
+            if (i % 100 == 99) throw std::runtime_error("x");
+        });
+    }
+    EXPECT_TRUE(w.has_completed(tasks));
+    EXPECT_TRUE(eventually([&] { return w.monitor->metrics().failed == tasks / 100; }));
+}
+
+TEST(pool_monitor, stamps_tasks_of_every_pool_that_a_thread_feeds_in_turns) {
+    testing::gate go;
+    struct {
+        pool_monitor monitor;
+        thread_pool_executor pool{{.core_pool_size = 1, .hooks = monitor.hooks()}};
+        int stamps = 0;
+    } all[2];
+    for (auto& each : all) each.pool.execute([&] { go.wait(); });
+    for (int i = 0; i < 300; ++i)
+        for (auto& each : all) each.pool.execute([] {});
+    for (auto& each : all)
+        each.pool.queue().for_each(
+            [&](const task& t) { each.stamps += task_observer::stamp_of(t) != 0 ? 1 : 0; });
+    go.open();
+    for (const auto& each : all) EXPECT_GT(each.stamps, 63);  // 64 for a start, one is not queued
+}
+
+TEST(pool_monitor, times_waiting_and_running) {
+    watched_pool w;
+    testing::held_tasks held(w.pool, 3);
+    ASSERT_TRUE(held.have_started(2));
+    ASSERT_TRUE(eventually([&] { return pool_monitor::oldest_wait(w.pool.queue()) > 5ms; }));
+    held.let_go();
+    EXPECT_TRUE(w.has_completed(3));
+    EXPECT_EQ(w.monitor->metrics().wait.count(), 3u);
+    EXPECT_GT(w.monitor->metrics().wait.quantile(1), 4ms);
+    EXPECT_EQ(w.monitor->metrics().run.count(), 3u);
+    EXPECT_EQ(pool_monitor::oldest_wait(w.pool.queue()), 0ns);
+}
+
+TEST(pool_monitor, tells_tasks_apart_by_name_up_to_a_bound) {
+    watched_pool w;
+    for (const char* name : {"a", "b", "a", "c", "d"}) w.pool.submit(named(name, [] {})).wait();
+    EXPECT_TRUE(w.has_completed(5));
+    EXPECT_EQ(w.of("a").completed, 2u);
+    EXPECT_EQ(w.of("b").completed, 1u);
+    EXPECT_EQ(w.of("other").completed, 2u);
+    EXPECT_EQ(w.of("a").run.count(), 2u);
+}
+
+TEST(pool_monitor, keeps_to_the_bound_when_workers_bring_new_names_at_once) {
+    for (int round = 0; round < 200; ++round) {
+        pool_monitor monitor({.max_task_names = 1});
+        constexpr int workers = 4;
+        thread_pool_executor pool({.core_pool_size = workers, .hooks = monitor.hooks()});
+        std::atomic<int> there = 0;
+        for (int i = 0; i < workers; ++i)
+            pool.execute([&] {
+                ++there;
+                while (there < workers) std::this_thread::yield();
+            });
+        for (int i = 0; i < 16; ++i) pool.execute(named("n" + std::to_string(i), [] {}));
+        pool.close();
+        std::size_t names = 0;
+        for (const auto& task : monitor.metrics().tasks)
+            names += task.name.starts_with("n") ? 1 : 0;
+        ASSERT_EQ(names, 1u);
+        ASSERT_EQ(monitor.metrics().completed, 20u);
+    }
+}
+
+TEST(pool_monitor, shows_what_each_worker_does) {
+    watched_pool w;
+    testing::gate go;
+    w.pool.execute(named("slow", [&] { go.wait(); }));
+    EXPECT_TRUE(eventually([&] {
+        for (const auto& worker : w.monitor->workers())
+            if (worker.busy && worker.task == "slow" && worker.age > 2ms) return true;
+        return false;
+    }));
+    go.open();
+    EXPECT_TRUE(w.has_completed(1));
+    EXPECT_TRUE(eventually([&] { return !w.monitor->workers().at(0).busy; }));
+}
+
+TEST(pool_monitor, watches_tasks_inside_tasks) {
+    thread_pool_options options;
+    const auto monitor = std::make_shared<pool_monitor>();
+    options.core_pool_size = 1;
+    options.hooks = monitor->hooks();
+    thread_pool_executor pool(std::move(options));
+    pool.submit([&] { pool.submit(named("inner", [] {})).wait(); }).wait();
+    EXPECT_TRUE(eventually([&] { return monitor->metrics().completed == 2; }));
+    EXPECT_TRUE(eventually([&] { return !monitor->workers().at(0).busy; }));
+}
+
+TEST(pool_monitor, tells_of_rejections_with_the_task) {
+    watched_pool w;
+    testing::held_tasks held(w.pool, 102);
+    EXPECT_THROW(w.pool.execute(named("late", [] {})), rejected_execution);
+    EXPECT_EQ(w.monitor->metrics().rejected, 1u);
+    EXPECT_EQ(w.monitor->metrics().last_rejected, "late");
+}
+
+TEST(pool_monitor, tells_of_tasks_that_wait_or_run_for_too_long_once) {
+    watched_pool w;
+    w.monitor->set_limits({.run_timeout = 1ms, .queue_timeout = 1ms});
+    testing::gate go;
+    for (int i = 0; i < 3; ++i) w.pool.execute(named("slow", [&] { go.wait(); }));
+    const auto all_submitted = std::chrono::steady_clock::now();
+    EXPECT_TRUE(eventually([&] {
+        w.monitor->check_running();
+        return w.monitor->metrics().run_timeouts == 2 &&
+               std::chrono::steady_clock::now() - all_submitted > 2ms;
+    }));
+    go.open();
+    EXPECT_TRUE(w.has_completed(3));
+    EXPECT_LE(w.monitor->metrics().run_timeouts, 3u);  // the third did not run for long, mostly
+    EXPECT_EQ(w.monitor->metrics().last_run_timeout, "slow");
+    EXPECT_GE(w.monitor->metrics().queue_timeouts, 1u);  // those that waited for a thread may, too
+    EXPECT_THROW(w.monitor->set_limits({.run_timeout = -1s}), std::invalid_argument);
+}
+
+TEST(pool_monitor, interrupts_only_the_task_that_runs_for_too_long) {
+    watched_pool w;
+    w.monitor->set_limits({.run_timeout = 1ms, .interrupt_on_run_timeout = true});
+    for (int round = 0; round < 10; ++round) {
+        auto stuck = w.pool.submit([] { this_thread::sleep_for(testing::guard); });
+        EXPECT_TRUE(eventually([&] {
+            w.monitor->check_running();
+            return stuck.is_done();
+        }));
+        EXPECT_THROW(stuck.get(), interrupted);
+        EXPECT_FALSE(w.pool.submit([] { return this_thread::is_interrupted(); }).get());
+    }
+}
+
+TEST(pool_monitor, belongs_to_the_settings_of_a_managed_pool) {
+    pool_registry registry;
+    const auto pool =
+        registry.create({.name = "p", .settings = {.core_pool_size = 1, .run_timeout = 5s}});
+    EXPECT_EQ(pool->settings().run_timeout, 5s);
+    pool->reconfigure({.queue_timeout = 1s});
+    EXPECT_EQ(pool->monitor()->limits().run_timeout, 5s);
+    EXPECT_EQ(pool->monitor()->limits().queue_timeout, 1s);
+    thread_pool_executor bare({.core_pool_size = 1});
+    const auto unwatched = registry.add("bare", bare);
+    EXPECT_EQ(unwatched->reconfigure({.run_timeout = 1s}).not_applied.at(0).reason,
+              "the pool has no monitor");
+}
+
+}  // namespace
+}  // namespace cadre::manage

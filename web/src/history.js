@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration history with its diffs, and the alarms.
+
+import * as api from './api.js';
+import { h, patch } from './dom.js';
+import { clock } from './format.js';
+import { poolLink } from './overview.js';
+
+/** field: old → new, in words for those who do not see the strike; and what did not come true. */
+export function diff({ changes, not_applied = [], warnings = [] }) {
+  const shown = (text) => (text === '' ? '–' : text);
+  return [
+    h('ul.diff', changes.map(({ field, before, after }) => h('li', h('code', field), ': ',
+      h('del', { 'aria-label': 'from ' + before }, shown(before)), ' → ',
+      h('ins', { 'aria-label': 'to ' + after }, shown(after))))),
+    not_applied.map(({ field, wished, effective, reason }) =>
+      h('p.warn', `${field} stays ${effective}, not ${wished}: ${reason}`)),
+    warnings.map((text) => h('p.warn', text)),
+  ];
+}
+
+/** `button(entry)` gives what stands at the right of an entry. */
+export function historyList(entries, button = () => null) {
+  if (entries.length === 0) return h('p.muted', 'Nothing was changed yet.');
+  return h('ol.history', entries.map((entry) => h('li',
+    h('div',
+      entry.kind === 'refused' ? h('b.bad', 'refused ') : h('b', `#${entry.revision} `),
+      entry.pool ? h('a', { href: poolLink(entry.pool) }, entry.pool) : 'a document', ' ',
+      h('span.muted', `${clock(Date.parse(entry.at) / 1000)} · ${entry.kind} by ${entry.source}`,
+        entry.author && ' ' + entry.author, entry.comment && ' · ' + entry.comment),
+      entry.error && h('p.bad', entry.error),
+      diff(entry)),
+    h('div', button(entry)))));
+}
+
+export class History {
+  async update({ into }) {
+    const { history } = await api.history();
+    patch(into, h('h1', 'Configuration history'),
+      h('section.card', { 'aria-label': 'Changes, latest first' }, historyList(history)));
+  }
+  close() {}
+}
+
+export function alarmTable(alarms) {
+  return h('div.scroll', h('table.stack',
+    h('thead', h('tr', ['Alarm', 'Pool', 'State', 'Since', 'Until', 'What'].map((text) => h('th', { scope: 'col' }, text)))),
+    h('tbody', alarms.map((alarm) => h('tr',
+      h('th', { scope: 'row' }, alarm.type),
+      h('td', { 'data-label': 'Pool' }, alarm.pool ? h('a', { href: poolLink(alarm.pool) }, alarm.pool) : '–'),
+      h('td', { 'data-label': 'State' }, h(alarm.firing ? 'span.bad' : 'span.ok', alarm.firing ? 'firing' : 'recovered')),
+      h('td', { 'data-label': 'Since' }, clock(alarm.since)),
+      h('td', { 'data-label': 'Until' }, clock(alarm.until)),
+      h('td', { 'data-label': 'What' }, alarm.message, alarm.task && [', task ', h('code', alarm.task)]))))));
+}
+
+export class Alarms {
+  async update({ into }) {
+    const { alarms } = await api.alarms();
+    patch(into, h('h1', 'Alarms'), h('section.card', { 'aria-label': 'What fires, then what is over, latest first' },
+      alarms.length ? alarmTable(alarms) : h('p.muted', 'No alarm so far.')));
+  }
+  close() {}
+}
