@@ -1,19 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# One test of tests/consume/CMakeLists.txt, which sets CMAKE, CXX, CADRE_SOURCE, CADRE_BUILD, SCRATCH.
+# One way to get at cadre: `consume.sh WAY [NAME]`. Builds in the directory NAME (WAY) of SCRATCH, and
+# runs what it built. From the environment, all of which tests/consume/CMakeLists.txt sets:
+#   CMAKE, CXX      the program that uses cadre is built with these
+#   CADRE_SOURCE    this repository; CADRE_BUILD: what `install` installs
+#   SCRATCH         where all is built
+#   PREFIX          where cadre is installed, by `install` and `install_shared`
+# and, if they are set,
+#   PROGRAM         the source of the program: consumer.cpp (the default) or api.cpp
+#   FLAGS           for the compiler, of the program and of the library if that is built too
 set -euo pipefail
 
 way=$1
 here=$(cd "$(dirname "$0")" && pwd)
-prefix=$SCRATCH/prefix
-build=$SCRATCH/$way
+build=$SCRATCH/${2:-$way}
+program=${PROGRAM:-consumer.cpp}
+flags="-Wall -Wextra ${FLAGS:-}"
 
 # Builds the CMake project in $1 and runs its program; further arguments go to the configuration.
 build_and_run() {
     local project=$1
     shift
-    "$CMAKE" -G Ninja -S "$project" -B "$build" -DCMAKE_CXX_COMPILER="$CXX" \
-        -DCMAKE_BUILD_TYPE=Release "$@"
+    "$CMAKE" -G Ninja -S "$project" -B "$build" -DCMAKE_CXX_COMPILER="$CXX" -DPROGRAM="$program" \
+        -DCMAKE_CXX_FLAGS="$flags" "$@"
     "$CMAKE" --build "$build"
     "$build/consumer"
 }
@@ -21,25 +30,50 @@ build_and_run() {
 rm -rf "$build"
 case $way in
 install)
-    rm -rf "$prefix"
-    "$CMAKE" --install "$CADRE_BUILD" --prefix "$prefix"
+    rm -rf "$PREFIX"
+    "$CMAKE" --install "$CADRE_BUILD" --prefix "$PREFIX"
+    ;;
+install_built) # the core alone, built for it: LINKAGE is STATIC or SHARED
+    rm -rf "$PREFIX"
+    "$CMAKE" -G Ninja -S "$CADRE_SOURCE" -B "$build" -DCMAKE_CXX_COMPILER="$CXX" \
+        -DCMAKE_CXX_FLAGS="$flags -Werror" -DCMAKE_INSTALL_PREFIX="$PREFIX" \
+        -DBUILD_SHARED_LIBS="$([ "$LINKAGE" = SHARED ] && echo ON || echo OFF)" \
+        -DCADRE_IN_BATCHES=ON -DCADRE_DEVELOPER=OFF -DCADRE_BUILD_MANAGE=OFF \
+        -DCADRE_BUILD_TESTS=OFF -DCADRE_BUILD_EXAMPLES=OFF -DCADRE_BUILD_BENCH=OFF
+    "$CMAKE" --build "$build"
+    "$CMAKE" --install "$build"
     ;;
 find_package)
-    build_and_run "$here/installed" -DCMAKE_PREFIX_PATH="$prefix"
+    build_and_run "$here/installed" -DCMAKE_PREFIX_PATH="$PREFIX"
+    ;;
+managed)
+    build_and_run "$here/managed" -DCMAKE_PREFIX_PATH="$PREFIX"
     ;;
 pkg_config)
     mkdir -p "$build"
-    pc=$(find "$prefix" -name cadre.pc)
+    pc=$(find "$PREFIX" -name cadre.pc)
     PKG_CONFIG_PATH=$(dirname "$pc")
     export PKG_CONFIG_PATH
-    # Word splitting is what turns pkg-config's answer into arguments.
-    # shellcheck disable=SC2046
-    "$CXX" -std=c++20 -Wall -Wextra -Werror "$here/consumer.cpp" -o "$build/consumer" \
+    # Word splitting is what turns flags, and pkg-config's answer, into arguments.
+    # shellcheck disable=SC2046,SC2086
+    "$CXX" -std=c++20 $flags -Werror "$here/$program" -o "$build/consumer" \
         $(pkg-config --cflags --libs cadre)
     LD_LIBRARY_PATH=$(pkg-config --variable=libdir cadre) "$build/consumer"
     ;;
 add_subdirectory)
-    build_and_run "$here/subproject" -DCADRE_SOURCE="$CADRE_SOURCE"
+    build_and_run "$here/subproject" -DCADRE_SOURCE="$CADRE_SOURCE" -DCADRE_IN_BATCHES=ON
+    ;;
+fetch_content)
+    build_and_run "$here/fetched" -DFETCHCONTENT_SOURCE_DIR_CADRE="$CADRE_SOURCE" \
+        -DCADRE_IN_BATCHES=ON
+    ;;
+headers) # each public header of the core alone, with FLAGS
+    find "$CADRE_SOURCE/include/cadre" -name '*.hpp' -not -path '*/manage/*' -not -name asio.hpp |
+        sort | while read -r header; do
+        # shellcheck disable=SC2086
+        "$CXX" -std=c++20 $flags -Werror -fsyntax-only -I"$CADRE_SOURCE/include" -x c++ \
+            - <<<"#include <${header#"$CADRE_SOURCE/include/"}>" || exit 1
+    done
     ;;
 *)
     echo "consume.sh: unknown way '$way'" >&2
