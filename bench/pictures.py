@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of the results, as SVG: bars by peer, curves of growth and of lateness."""
 
+import collections
 import html
 import math
 import statistics
@@ -19,17 +20,28 @@ COLOURS = {
     "asio": "#2f6db5",
     "tbb": "#8a5fb0",
     "plain": "#7d8793",
+    "cadre_stealing": "#1f9e9e",
+    "eigen": "#a8476b",
+    "moodycamel": "#6f8f3a",
+    "raw_moodycamel_bulk": "#9aa83a",
+    "std_async": "#8b6f5c",
+    "raw": "#66788f",
 }
-SPARE = ["#3a9aa8", "#a8476b", "#6f8f3a", "#57606e"]
+SPARE = ["#d0549b", "#4f8fd9", "#b5651d", "#5c6bc0"]
 STYLE = """\
-    text { font: 14px system-ui, "DejaVu Sans", Verdana, sans-serif; fill: #57606e }
+    text { font: 14px system-ui, "DejaVu Sans", Verdana, sans-serif; fill: #5d6775 }
     .title { font-size: 16px; font-weight: bold }
     .note { fill: #7d8793; font-size: 12px }
     .end { text-anchor: end }
     .middle { text-anchor: middle }
     .grid { stroke: #8892a0; stroke-opacity: 0.3 }
     .range { stroke: #57606e; stroke-width: 1.5; stroke-opacity: 0.7 }
-    .curve { fill: none; stroke-width: 2.5; stroke-linejoin: round }"""
+    .curve { fill: none; stroke-width: 2.5; stroke-linejoin: round }
+    @media (prefers-color-scheme: dark) {
+        text { fill: #c3ccd8 }
+        .note { fill: #98a3b3 }
+        .range { stroke: #e3e9f1 }
+    }"""
 
 
 def colours(peers):
@@ -71,7 +83,7 @@ def note_of(results, case):
 
 def bars(title, case_measures, results, palette):
     """A group of bars for each (subtitle, case, measure); the longest of a group is full width."""
-    left, right, row = 150, WIDTH - 110, 24
+    left, right, row = 180, WIDTH - 110, 24
     y = 44
     body = []
     for subtitle, case, measure in case_measures:
@@ -103,7 +115,7 @@ def bars(title, case_measures, results, palette):
 class Axes:
     """A field for curves: x logarithmic, y as told."""
 
-    top, bottom, left, right = 60, 330, 70, WIDTH - 130
+    top, bottom, left, right = 60, 330, 70, WIDTH - 215
 
     def __init__(self, x_range, y_range, y_log=False):
         self.x_range, self.y_range, self.y_log = x_range, y_range, y_log
@@ -146,73 +158,95 @@ class Axes:
 
 
 def steps(low, high):
-    """1, 2, 5, 10, … around a range."""
+    """1, 2, 5, 10, … around a range; at least two of them."""
     found = [base * 10**power for power in range(0, 8) for base in (1, 2, 5)]
-    first = max([v for v in found if v <= low], default=found[0])
-    last = min([v for v in found if v >= high], default=found[-1])
-    return [v for v in found if first <= v <= last]
+    first = max([i for i, v in enumerate(found) if v <= low], default=0)
+    last = min([i for i, v in enumerate(found) if v >= high], default=len(found) - 1)
+    return found[first : max(last, first + 1) + 1]
 
 
 def growth(title, x_name, points, results, palette):
-    sizes = [case.growth for case in points]
-    by_case = [cases.medians(results, case, case.measures[1]) for case in points]
-    peers = [peer for peer in by_case[0] if all(peer in values for values in by_case)]
-    everything = [values[peer] for values in by_case for peer in peers]
-    y_values = steps(min(everything), max(everything))
-    axes = Axes((sizes[0], sizes[-1]), (y_values[0], y_values[-1]), y_log=True)
-    axes.x_ticks(sizes, x_name)
-    axes.y_ticks(y_values, points[0].measures[1].unit)
-    for peer in peers:
-        axes.curve([(s, values[peer]) for s, values in zip(sizes, by_case)], palette[peer])
-    axes.legend(sorted(peers, key=lambda p: -by_case[-1][p]), palette)
+    """The last measure of each point, for the peers that played them all or nearly all."""
+    measure = points[0].measures[-1]
+    by_size = {case.size: cases.medians(results, case, measure) for case in points}
+    curves = collections.defaultdict(list)
+    for size in sorted(by_size):
+        for peer, value in by_size[size].items():
+            curves[peer].append((size, value))
+    curves = {peer: curve for peer, curve in curves.items() if len(curve) >= len(points) - 1}
+    y_values = steps(
+        min(y for curve in curves.values() for _, y in curve),
+        max(y for curve in curves.values() for _, y in curve),
+    )
+    axes = Axes((min(by_size), max(by_size)), (y_values[0], y_values[-1]), y_log=True)
+    axes.x_ticks(sorted(by_size), x_name)
+    axes.y_ticks(y_values, measure.unit)
+    for peer, curve in curves.items():
+        axes.curve(curve, palette[peer])
+    axes.legend(sorted(curves, key=lambda p: -curves[p][-1][1]), palette)
     return document(title, 410, axes.body, note_of(results, points[0]) + "; medians")
 
 
-def distribution(case, results, palette):
-    """What share of the timers was at most so late, by peer: the median over the rounds."""
+def distribution(case, field, x_name, y_name, results, palette):
+    """What share took at most so long, by peer: the median over the rounds."""
     curves = {}
     for peer, answers in results["cases"][case.name]["peers"].items():
-        rounds = [answer["late_us_percentiles"] for answer in answers]
+        rounds = [answer[field] for answer in answers]
         curves[peer] = [statistics.median(column) for column in zip(*rounds)]
+    # The worst one in a hundred would squeeze all others together.
     x_values = steps(
-        max(1, min(min(c) for c in curves.values())), max(max(c) for c in curves.values())
+        max(1, min(c[0] for c in curves.values())), max(c[99] for c in curves.values())
     )
     axes = Axes((x_values[0], x_values[-1]), (0, 100))
-    axes.x_ticks(x_values, "µs late, at most (further left is better)")
-    axes.y_ticks(range(0, 101, 25), "% of the timers")
+    axes.x_ticks(x_values, x_name)
+    axes.y_ticks(range(0, 101, 25), y_name)
     for peer, curve in curves.items():
-        axes.curve([(late, percent) for percent, late in enumerate(curve)], palette[peer])
+        axes.curve([(late, percent) for percent, late in enumerate(curve[:100])], palette[peer])
     axes.legend(sorted(curves, key=lambda p: curves[p][50]), palette)
     return document(case.title, 410, axes.body, note_of(results, case) + "; medians of the rounds")
 
 
+BARS = {
+    "throughput": ("Tasks a second", 0, ["w1_2_workers", "w1_1_worker", "w2", "w3", "w4"]),
+    "work": ("Tasks of 1 µs, and a bounded queue", 0, ["w6", "w7_caller_runs", "w7_put"]),
+    "wake_up_cpu": ("Processor time of a wake-up", 2, ["w5_start", "w5_round_trip"]),
+    "memory": ("What tasks and pools take", 0, ["w9_empty", "w9_48_bytes", "w9_idle", "w10"]),
+    "timers": ("Timers: insert and cancel", 0, ["w8a_made", "w8a_shuffled"]),
+    "timer_periodic": ("Periodic tasks: processor time", 1, ["w8c"]),
+}
+GROWTHS = {
+    "queued": ("Cost of a task as the queue grows", "queued tasks"),
+    "workers": ("Cost of a task as the workers grow in number", "workers"),
+    "timers": ("Timers: cost of insert and cancel as their number grows", "pending timers"),
+}
+DISTRIBUTIONS = {
+    "w5_start": ("start", "us_percentiles", "µs from execute to start", "% of the tasks"),
+    "w5_round_trip": ("round_trip", "us_percentiles", "µs for submit and get", "% of the tasks"),
+    "w8b": ("timer_lateness", "late_us_percentiles", "µs late", "% of the timers"),
+}
+
+
 def draw(played, results, directory):
-    """Draws what there is to draw of the cases played; yields the files."""
-    names = {p for case in played for p in results["cases"][case.name]["peers"]}
-    palette = colours(sorted(names))
-    by_name = {case.name: case for case in played}
-
-    def group(*wanted):
-        found = [by_name[name] for name in wanted if name in by_name]
-        return [(case.title, case, case.measures[0]) for case in found]
-
+    """Draws the pictures that show one of these cases, with what earlier runs had of the others;
+    yields the files."""
+    now = {case.name for case in played}
+    by_name = {case.name: case for case in cases.CASES if case.name in results["cases"]}
+    palette = colours(sorted({p for name in by_name for p in results["cases"][name]["peers"]}))
     made = {}
-    tasks = group("w1_2_workers", "w1_1_worker", "w2", "w3")
-    if tasks:
-        made["throughput"] = bars("Tasks a second", tasks, results, palette)
-    churn = group("w8a_made", "w8a_shuffled")
-    if churn:
-        made["timers"] = bars("Timers: insert and cancel", churn, results, palette)
-    points = [case for case in played if case.growth]
-    if len(points) > 1:
-        title = "Timers: cost of insert and cancel as their number grows"
-        made["timer_growth"] = growth(title, "pending timers", points, results, palette)
-    if "w8b" in by_name:
-        made["timer_lateness"] = distribution(by_name["w8b"], results, palette)
-    if "w8c" in by_name:
-        case = by_name["w8c"]
-        cpu = [("CPU time used", case, case.measures[1])]
-        made["timer_periodic"] = bars(case.title, cpu, results, palette)
+    for name, (title, measure, wanted) in BARS.items():
+        found = [by_name[one] for one in wanted if one in by_name]
+        if now & set(wanted):
+            groups = [(case.title, case, case.measures[measure]) for case in found]
+            made[name] = bars(title, groups, results, palette)
+    for name, (title, x_name) in GROWTHS.items():
+        points = [case for case in by_name.values() if case.growth == name]
+        if len(points) > 2 and now & {case.name for case in points}:
+            made[f"growth_{name}"] = growth(title, x_name, points, results, palette)
+    for case, (name, field, x_name, y_name) in DISTRIBUTIONS.items():
+        if case in now:
+            x_name += ", at most (further left is better)"
+            found = by_name[case]
+            made[name] = distribution(found, field, x_name, y_name, results, palette)
     for name, picture in made.items():
         path = directory / f"bench_{name}.svg"
         path.write_text(picture)

@@ -3,8 +3,10 @@
 //
 // cadre's default pool (linked queue) and its scheduler.
 
+#include <memory>
 #include <stdexcept>
 
+#include <cadre/queue/linked_blocking_queue.hpp>
 #include <cadre/scheduled_thread_pool_executor.hpp>
 #include <cadre/thread_pool_executor.hpp>
 #include <cadre/version.hpp>
@@ -15,6 +17,15 @@ namespace {
 
 struct linked_pool : cadre::thread_pool_executor {
     explicit linked_pool(int workers) : thread_pool_executor({.core_pool_size = workers}) {}
+};
+
+template <class Policy>
+struct bounded_pool : cadre::thread_pool_executor {
+    bounded_pool(int workers, int capacity)
+        : thread_pool_executor(
+              {.core_pool_size = workers,
+               .queue = std::make_unique<cadre::linked_blocking_queue<cadre::task>>(capacity),
+               .rejection = Policy()}) {}
 };
 
 class scheduler {
@@ -48,5 +59,9 @@ private:
 }  // namespace
 
 bench::peer bench::this_peer() {
-    return bench::peer("cadre").pool<linked_pool>().timers<scheduler>();
+    return bench::peer("cadre")
+        .pool<linked_pool>()
+        .caller_runs<bounded_pool<cadre::caller_runs_policy>>()
+        .blocking<bounded_pool<cadre::block_policy>>()
+        .timers<scheduler>();
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pool everybody writes first: a deque of std::function, a mutex and a condition variable.
+// The pool everybody writes first: a deque of std::function, a mutex and a condition variable, and
+// a second one when the queue is to be bounded.
 
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <future>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -17,7 +19,8 @@ namespace {
 
 class plain_pool {
 public:
-    explicit plain_pool(int workers) {
+    explicit plain_pool(int workers, int capacity = std::numeric_limits<int>::max())
+        : capacity_(static_cast<std::size_t>(capacity)) {
         for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { run(); });
     }
     ~plain_pool() {
@@ -30,7 +33,8 @@ public:
     }
     void execute(std::function<void()> f) {
         {
-            std::lock_guard lock(mutex_);
+            std::unique_lock lock(mutex_);
+            not_full_.wait(lock, [this] { return queue_.size() < capacity_; });
             queue_.push_back(std::move(f));
         }
         changed_.notify_one();
@@ -52,13 +56,18 @@ private:
             auto next = std::move(queue_.front());
             queue_.pop_front();
             lock.unlock();
+            if (bounded()) not_full_.notify_one();
             next();
             lock.lock();
         }
     }
 
+    bool bounded() const { return capacity_ < std::numeric_limits<int>::max(); }
+
+    const std::size_t capacity_;
     std::mutex mutex_;  // guards queue_ and ended_
     std::condition_variable changed_;
+    std::condition_variable not_full_;
     std::deque<std::function<void()>> queue_;
     bool ended_ = false;
     std::vector<std::thread> workers_;
@@ -67,5 +76,7 @@ private:
 }  // namespace
 
 bench::peer bench::this_peer() {
-    return bench::peer("std::mutex and std::condition_variable").pool<plain_pool>();
+    return bench::peer("std::mutex and std::condition_variable")
+        .pool<plain_pool>()
+        .blocking<plain_pool>();
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <malloc.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <fstream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,6 +23,16 @@ inline double cpu_seconds() {
     timespec used = {};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
     return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+/// What of this process is in memory, after free memory was given back.
+inline double resident_bytes() {
+    malloc_trim(0);
+    std::ifstream statm("/proc/self/statm");
+    long all = 0;
+    long resident = 0;
+    statm >> all >> resident;
+    return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
 /// Sleeps between looks: a thread that spins would take a core from the workers.

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "footprint_work.hpp"
+#include "latency_work.hpp"
 #include "pool_work.hpp"
 #include "timer_work.hpp"
 #include "wire.hpp"
@@ -24,15 +26,41 @@ class peer {
 public:
     explicit peer(std::string version) : version_(std::move(version)) {}
 
-    /// Pool(int workers) with execute(f), and with submit(f), whose result has get(), for W2. Its
-    /// destructor ends it.
+    /// Pool(int workers), or Pool(int workers, bench::room) if it must know how many tasks
+    /// will be queued at most, with
+    ///   execute(f)            runs f: all workloads but W2, W5b and W7
+    ///   submit(f)             the same, with a result that has get(): W2, W5b
+    ///   execute_bulk(f, n)    runs n copies of f: W1 and W3 then give 32 at a time
+    ///   cannot_queue_all      if it is there: runs tasks in the caller when many are queued
+    ///   most_submits          if it is there: so many tasks are enough for W2
+    /// Its destructor ends it, with or without waiting for tasks.
     template <class Pool>
     peer& pool() {
-        play("W1", play_execute<Pool>);
-        play("W3", play_execute<Pool>);
-        if constexpr (requires(Pool & p) { p.submit([] { return 1; }).get(); })
+        if constexpr (requires(Pool & p) { p.execute([] {}); }) {
+            play("W1", play_execute<Pool>);
+            play("W3", play_execute<Pool>);
+            play("W4", play_nested<Pool>);
+            play("W5a", play_start<Pool>);
+            play("W6", play_work<Pool>);
+            if constexpr (!requires { Pool::cannot_queue_all; }) play("W9a", play_queued<Pool>);
+            play("W9b", play_idle<Pool>);
+            play("W10", play_life<Pool>);
+        }
+        if constexpr (requires(Pool & p) { p.submit([] { return 1; }).get(); }) {
             play("W2", play_submit<Pool>);
+            play("W5b", play_round_trip<Pool>);
+        }
         return *this;
+    }
+    /// Pool(int workers, int capacity), whose execute(f) runs f itself when the queue is full.
+    template <class Pool>
+    peer& caller_runs() {
+        return play("W7a", play_bounded<Pool>);
+    }
+    /// Pool(int workers, int capacity), whose execute(f) waits for a place in the queue.
+    template <class Pool>
+    peer& blocking() {
+        return play("W7b", play_bounded<Pool>);
     }
     /// Timers(int workers) with
     ///   handle                a type that can be moved
@@ -49,13 +77,17 @@ public:
         return *this;
     }
 
+    using workload = std::function<answer(const request&)>;
+    /// Anything else.
+    peer& play(const std::string& name, workload how) {
+        workloads_[name] = std::move(how);
+        return *this;
+    }
+
     /// Answers until the end of the input; returns what main() returns.
     int serve();
 
 private:
-    using workload = std::function<answer(const request&)>;
-    void play(const std::string& name, workload how) { workloads_[name] = std::move(how); }
-
     const std::string version_;
     std::map<std::string, workload> workloads_;
 };
