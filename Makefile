@@ -12,7 +12,8 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 CPP_FILES := git ls-files '*.cpp' '*.hpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check clang asan tsan debug bench microbench soak lint format clean
+.PHONY: help setup run web test check clang asan tsan debug bench microbench models mutants soak
+.PHONY: reliability lint format clean consumers interop package site fuzz
 
 help: ## this list
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -20,24 +21,30 @@ help: ## this list
 setup: ## installs the Debian packages that are missing, if any
 	@tools/setup.sh
 
-run: setup ## builds and runs the demo (ARGS="--seconds 10")
+run: setup ## the demo service, with the dashboard at http://127.0.0.1:7077 (SECONDS=20 PORT=7078)
 	@cmake --preset release >/dev/null
-	cmake --build --preset release --target example_demo
-	build/release/examples/demo $(ARGS)
+	cmake --build --preset release --target demo cadrectl
+	@build/release/demo/demo $(if $(SECONDS),--seconds $(SECONDS)) $(if $(PORT),--port $(PORT)) $(ARGS)
 
-test: setup ## release build and all tests
+web: setup ## makes the dashboard's page anew, from web/src
+	cd web && npm ci --ignore-scripts --silent && node build.mjs
+
+test: setup ## release build; unit, oracle and browser tests
 	$(call build_and_test,release)
 
-check: setup ## what else guards a merge: lint, clang, asan and tsan
-	$(MAKE) lint
+check: setup ## what else guards a merge: lint, clang, asan, tsan, models and a few mutants
+	tools/figures.py part lint $(MAKE) lint
 	$(MAKE) clang
 	$(MAKE) asan
 	$(MAKE) tsan
+	tools/figures.py part models models/check --short
+	tools/figures.py part mutants tools/mutants.py --sample
+	@tools/figures.py show lint clang asan tsan models mutants
 
-clang: setup ## build with clang++ and all tests
+clang: setup ## optimised build with clang++: stress tests, examples, users of the package
 	$(call build_and_test,clang)
 
-asan: setup ## build with AddressSanitizer and UBSan, and all tests
+asan: setup ## build with clang++, AddressSanitizer and UBSan, and all tests
 	$(call build_and_test,asan)
 
 tsan: setup ## build with ThreadSanitizer, and all tests
@@ -46,12 +53,13 @@ tsan: setup ## build with ThreadSanitizer, and all tests
 debug: setup ## build without optimisation, and all tests
 	$(call build_and_test,debug)
 
-bench: ## cadre beside its peers (WORKLOADS=W1,W8a ROUNDS=15 PEERS=cadre,jdk,mine=/path/to/exe)
+bench: ## cadre beside its peers (WORKLOADS=W1,growth ROUNDS=15 PEERS=cadre,jdk VARY=workers=3,4)
 	@tools/setup.sh bench
 	cmake --preset bench
 	cmake --build --preset bench
 	bench/run $(if $(WORKLOADS),--workloads '$(WORKLOADS)') $(if $(PEERS),--peers '$(PEERS)') \
-	    $(if $(ROUNDS),--rounds $(ROUNDS)) $(ARGS)
+	    $(if $(ROUNDS),--rounds $(ROUNDS)) $(foreach vary,$(VARY),--vary '$(vary)') $(ARGS)
+	$(if $(WORKLOADS),,bench/headers)
 
 microbench: setup ## benchmarks of single parts (ARGS="--benchmark_filter=...")
 	cmake --preset bench
@@ -59,22 +67,57 @@ microbench: setup ## benchmarks of single parts (ARGS="--benchmark_filter=...")
 	@set -e; for bench in build/bench/bench/*_bench; do \
 	    [ -x "$$bench" ] || continue; echo "== $$bench"; "$$bench" $(ARGS); done
 
-soak: setup ## stress tests, plain and under tsan, and random scenarios, for MINUTES (10)
-	tools/soak.sh $(MINUTES)
+consumers: setup ## users of the library: static, shared, g++, clang++, -fno-rtti, C++23, each way to get it
+	tests/consume/follow_guides.py
+	tests/consume/matrix.sh build/consumers
 
-lint: setup ## format, layers, manners, docs, conformance table, headers alone, clang-tidy
+package: ## the Debian packages, into build/package, checked by lintian and tried
+	@tools/setup.sh package
+	tools/package.sh
+
+interop: setup ## our config sources and stand-ins with servers and clients of others, from npm
+	@cmake --preset release >/dev/null
+	cmake --build --preset release --target interop_peer
+	cd tests/interop && npm ci --ignore-scripts --silent && node interop.mjs ../../build/release/tests/interop_peer
+
+models: setup ## the protocols, checked by exhaustion: all of models/
+	models/check
+
+mutants: setup ## plants forty bugs, one at a time, and expects the tests to see each
+	tools/mutants.py $(ARGS)
+
+fuzz: setup ## each target of tests/fuzz for SECONDS (60), or TARGETS="yaml cron" alone
+	tools/fuzz.sh $(or $(SECONDS),60) $(TARGETS)
+
+soak: setup ## all that plays long, for MINUTES (10), or PARTS="ledger faults" of it alone
+	tools/soak.sh $(MINUTES) $(PARTS)
+
+reliability: setup ## soak for MINUTES, and what was found goes into docs/reliability.md
+	tools/reliability.py $(MINUTES) $(PARTS)
+
+lint: setup ## format, layers, manners, docs, recipes, conformance table, headers alone, clang-tidy
 	@$(CPP_FILES) | xargs -r clang-format --dry-run -Werror
 	tools/check_layers.py
 	tools/check_manners.py
 	tools/check_docs.py
+	tools/check_packaging.py
+	tools/check_hazards.py
 	tools/conformance_table.py --check
-	cmake --preset clang >/dev/null
-	cmake --build --preset clang --target all_verify_interface_header_sets
-	@git ls-files 'src/*.cpp' | xargs -r -P $(JOBS) -n 1 tools/tidy.sh build/clang
+	tools/mutants.py --show >/dev/null
+	cmake --preset lint >/dev/null
+	cmake --preset tidy >/dev/null
+	cmake --build --preset tidy --target all_verify_interface_header_sets
+	@find build/tidy -name 'unity_*.cxx' | sort | xargs -r -P $(JOBS) -n 1 tools/tidy.sh build/tidy patterns
+	@git ls-files 'src/*.cpp' | xargs -r -P $(JOBS) -n 1 tools/tidy.sh build/lint paths
+	@echo "$$($(CPP_FILES) | wc -l) sources, nothing to find fault with"
 
 format: setup ## formats the sources and regenerates docs/conformance.md
 	@$(CPP_FILES) | xargs -r clang-format -i
 	tools/conformance_table.py
+
+site: ## the guides and the reference as pages, in build/site (with Doxygen)
+	@tools/setup.sh site
+	tools/site.py
 
 clean: ## removes every build
 	rm -rf build
@@ -82,5 +125,5 @@ clean: ## removes every build
 define build_and_test
 	cmake --preset $(1)
 	cmake --build --preset $(1)
-	$(2) ctest --preset $(1) --parallel $(JOBS)
+	$(2) ctest --preset $(1) --parallel $(JOBS); status=$$?; tools/figures.py tests $(1); exit $$status
 endef

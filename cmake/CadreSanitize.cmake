@@ -23,3 +23,14 @@ if(CADRE_SANITIZE)
     add_compile_options(${cadre_sanitizer_flags} -fno-omit-frame-pointer)
     add_link_options(${cadre_sanitizer_flags})
 endif()
+
+# CADRE_FUZZ also builds tests/fuzz with libFuzzer of clang++, and counts in the libraries which
+# edges an input takes: cadre_for_fuzzing(target...) is what does so.
+option(CADRE_FUZZ "Fuzz targets (needs clang++)" OFF)
+function(cadre_for_fuzzing)
+    if(CADRE_FUZZ)
+        foreach(target ${ARGN})
+            target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+        endforeach()
+    endif()
+endfunction()

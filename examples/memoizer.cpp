@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many threads ask for one key: one of them computes, all get the value. A computation that was
-// cancelled is tried again by those who still want it.
+// Many threads ask for a key: one computes, all get the value. If that is cancelled, they try anew.
 
 #include <iostream>
 #include <map>

@@ -22,7 +22,6 @@ void wait_list::sleep(waiter& w, steady_time deadline) noexcept {
     }
 }
 
-/// False if the deadline has passed; an interrupt beats it.
 bool wait_list::may_sleep(waiter& w, steady_time deadline) {
     w.thread->throw_if_interrupted();
     return deadline == forever || std::chrono::steady_clock::now() < deadline;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include <cadre/detail/schedule_point.hpp>
 #include <cadre/thread_pool_executor.hpp>
 
 namespace cadre::detail {
@@ -29,12 +30,18 @@ public:
         std::uint32_t bits_;
     };
 
-    value load() const noexcept { return value(bits_.load()); }
+    value load() const noexcept {
+        CADRE_SCHEDULE_POINT("a look at the state");
+        return value(bits_.load());
+    }
 
     /// One worker more or less, if nothing has changed since `seen`.
     bool try_add_worker(value& seen) noexcept { return exchange(seen, seen.bits_ + 1); }
     bool try_remove_worker(value& seen) noexcept { return exchange(seen, seen.bits_ - 1); }
-    void remove_worker() noexcept { bits_.fetch_sub(1); }
+    void remove_worker() noexcept {
+        CADRE_SCHEDULE_POINT("a worker less");
+        bits_.fetch_sub(1);
+    }
 
     /// Moves the state to `target` unless it is there or past it. True for the one that moved it.
     bool advance(run_state target) noexcept {
@@ -54,6 +61,7 @@ private:
         return static_cast<std::uint32_t>(s) << count_bits;
     }
     bool exchange(value& seen, std::uint32_t next) noexcept {
+        CADRE_SCHEDULE_POINT("an exchange of the state");
         return bits_.compare_exchange_strong(seen.bits_, next);
     }
 

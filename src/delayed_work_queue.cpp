@@ -11,33 +11,42 @@
 
 namespace cadre::detail {
 
-intrusive_ptr<timer_core> make_wrapped(task&& t) {
-    using core = runnable_core<void, wrapped_task, no_on_done, timer_core>;
+void wrapping_timer::cancelled(const future_core&) {
+    // It may be on its way to the queue, and not prepared yet. Whoever has it in a queue looks at
+    // its callable.
+    if (timers_->removes_cancelled() && timers_->drop(*this)) abandon();
+}
+
+intrusive_ptr<wrapping_timer> make_wrapped(task&& t, intrusive_ptr<timer_queue> timers) {
+    using core = runnable_core<void, wrapped_task, no_on_done, wrapping_timer>;
     auto made = intrusive_ptr<core>::adopt(new core(wrapped_task{std::move(t)}));
+    made->set_timers(std::move(timers));
     made->tell_what_it_throws();
     return made;
 }
 
 bool delayed_work_queue::offer(task&& x) {
-    auto timer = make_wrapped(std::move(x));
+    auto timer = make_wrapped(std::move(x), timers_);
     timer->prepare(*timers_, {.first = timers_->now()});
     timers_->insert(std::move(timer), timers_->now());
     return true;
 }
 
-task delayed_work_queue::take() {
-    return task(timer_handle(timers_->poll_until(forever), timer_handle::origin::due));
+task delayed_work_queue::due_task(timer_queue::given due) const {
+    return task(
+        timer_handle(std::move(due.timer), timer_handle::origin::due, timers_->stamp_of(due.due)));
 }
 
+task delayed_work_queue::take() { return due_task(timers_->poll_until(forever)); }
+
 std::optional<task> delayed_work_queue::poll() {
-    if (auto timer = timers_->poll())
-        return task(timer_handle(std::move(timer), timer_handle::origin::due));
+    if (auto due = timers_->poll(); due.timer) return due_task(std::move(due));
     return std::nullopt;
 }
 
 std::optional<task> delayed_work_queue::poll_for(std::chrono::nanoseconds timeout) {
-    if (auto timer = timers_->poll_until(deadline_after(timeout)))
-        return task(timer_handle(std::move(timer), timer_handle::origin::due));
+    if (auto due = timers_->poll_until(deadline_after(timeout)); due.timer)
+        return due_task(std::move(due));
     return std::nullopt;
 }
 
@@ -74,8 +83,9 @@ std::optional<task> delayed_work_queue::extract_first(function_ref<bool(const ta
 }
 
 void delayed_work_queue::for_each(function_ref<void(const task&)> visit) const {
-    timers_->for_each([&](timer_core& timer, steady_time) {
-        const task shown{timer_view(timer)};
+    const auto now = timers_->now();
+    timers_->for_each([&](timer_core& timer, steady_time due) {
+        const task shown{timer_view(timer, due <= now ? timers_->stamp_of(due) : 0)};
         visit(shown);
     });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cadre/detail/export.hpp>
 #include <cadre/queue/blocking_queue.hpp>
 #include <cadre/task.hpp>
 
@@ -10,7 +11,8 @@ namespace cadre::detail {
 
 /// The queue of a scheduler as its pool, and a user who looks into it, see it: unbounded, giving
 /// out tasks when they are due. A task that is put in directly is due at once.
-class delayed_work_queue final : public blocking_queue<task> {
+/// Exported, for cadre::manage tells it from others.
+class CADRE_API delayed_work_queue final : public blocking_queue<task> {
 public:
     explicit delayed_work_queue(intrusive_ptr<timer_queue> timers) : timers_(std::move(timers)) {}
     ~delayed_work_queue() override { timers_->close(); }
@@ -34,8 +36,11 @@ public:
                            std::size_t max = npos) override;
     std::optional<task> extract_first(function_ref<bool(const task&)> wanted) override;
     void for_each(function_ref<void(const task&)> visit) const override;
+    /// For how long the first task has been due; zero if it is not.
+    std::chrono::nanoseconds lateness() const { return timers_->lateness(); }
 
 private:
+    task due_task(timer_queue::given due) const;
     std::size_t move_out(function_ref<bool(timer_core&, steady_time)> wanted,
                          std::vector<task>& out, std::size_t max);
 
@@ -51,7 +56,22 @@ struct wrapped_task {
     std::uintptr_t wrapped_identity() const noexcept { return task_access::identity(inner); }
 };
 
+/// A timer of a task whose future, if it has one, is inside. It holds that and is told by it when
+/// it is cancelled; so the future holds the timer, whose callable goes when it runs or is given up.
+class wrapping_timer : public timer_core, public cancel_listener {
+public:
+    /// Its queue, known before anybody else knows the timer. Once.
+    void set_timers(intrusive_ptr<timer_queue> timers) noexcept { timers_ = std::move(timers); }
+    void add_ref() noexcept override { timer_core::add_ref(); }
+    void release() noexcept override { timer_core::release(); }
+    /// Leaves the queue, if that is the policy.
+    void cancelled(const future_core&) override;
+
+private:
+    intrusive_ptr<timer_queue> timers_;
+};
+
 /// If there is no memory, t is untouched.
-intrusive_ptr<timer_core> make_wrapped(task&& t);
+intrusive_ptr<wrapping_timer> make_wrapped(task&& t, intrusive_ptr<timer_queue> timers);
 
 }  // namespace cadre::detail

@@ -72,6 +72,13 @@ std::unique_ptr<thread_pool_executor> cached_thread_pool(thread_factory factory)
                             .thread_factory = std::move(factory)});
 }
 
+std::unique_ptr<cadre::work_stealing_pool> work_stealing_pool(int threads, thread_factory factory) {
+    if (threads <= 0)
+        throw std::invalid_argument("threads (" + std::to_string(threads) + ") is not positive");
+    return std::make_unique<cadre::work_stealing_pool>(
+        work_stealing_options{.parallelism = threads, .thread_factory = std::move(factory)});
+}
+
 std::unique_ptr<scheduled_thread_pool_executor> scheduled_thread_pool(int threads,
                                                                       thread_factory factory) {
     return std::make_unique<scheduled_thread_pool_executor>(threads, std::move(factory));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The life of a task with a result is one word, word_:
+// The life of a task with a result is one word, word_, which holds its phase and, from `running`
+// until the body is over or may no longer be interrupted, the thread that runs it:
 //
 //   pending ──start──> running ──begin_completion──> completing ──finish──> success | failed
 //      │                  │  └──cancel(true)──> stopping ──> interrupting ──> cancelled
@@ -13,10 +14,8 @@
 // Everything from success upwards is done: the value or error_ was written before and is read
 // without a lock after the phase was seen.
 //
-// Interrupting. The runner publishes itself in runner_ after it has won `running`, then looks at
-// the phase again; the canceller wins `stopping`, then looks at runner_. So one of them sees the
-// other: either the runner does not start the body, or the canceller interrupts it. First the stop
-// token is stopped, so that a body that is woken by the interrupt finds it stopped; that runs
+// Interrupting. The canceller wins `stopping`, in a word that says who is to be stopped. First the
+// stop token is stopped, so that a body that is woken by the interrupt finds it stopped; that runs
 // users' callbacks, and meanwhile the runner may end: it moves `stopping` to `cancelled` itself,
 // and there is nobody left to interrupt. Else the canceller wins `interrupting`, and the runner
 // does not leave run() before that is over: an interrupt meant for this task cannot arrive in the
@@ -27,18 +26,23 @@
 // to wake and collect. A completion that nobody watches takes no lock.
 //
 // Waiting from inside a task. A worker first runs the wanted task in place if that is unstarted
-// in its own pool. If it has to block without a time limit, it enters the wait graph: thread ->
-// task it waits for -> thread that runs it -> ... A path that leads back to itself is a cycle; the
-// one lock of the graph makes the last one to enter see it. Controls of threads are reached
-// through runner_ under that lock only, and a control is deleted only after taking it once.
+// in its own pool; a worker of a work-stealing pool runs whatever there is, and may be called back
+// from its sleep, by a nudge, to run more. If it has to block without a time limit, it enters the
+// wait graph: thread -> task it waits for -> thread that runs it -> ... A path that leads back to
+// itself is a cycle; the one lock of the graph makes the last one to enter see it. Controls of
+// threads are reached through word_ under that lock only, and a control is deleted only after
+// taking it once.
 //
 // Completions run where the task completes. Each may complete further futures, so a chain would
 // recurse; past a depth they are put off and run by the outermost one, or before a wait.
 
 #include <cadre/detail/future_core.hpp>
 
+#include <cadre/detail/schedule_point.hpp>
 #include <cadre/errors.hpp>
 
+#include "forks.hpp"
+#include "helper_scope.hpp"
 #include "report.hpp"
 #include "wait_graph.hpp"
 
@@ -104,6 +108,8 @@ void run_deferred_completions() {
 }
 
 void wait_for_graph_readers() noexcept { std::lock_guard lock(graph_mutex); }
+void lock_wait_graph() noexcept { graph_mutex.lock(); }
+void unlock_wait_graph() noexcept { graph_mutex.unlock(); }
 
 future_state future_core::state() const noexcept {
     switch (phase()) {
@@ -121,26 +127,32 @@ future_state future_core::state() const noexcept {
     }
 }
 
-/// From one phase to another, keeping the other bits.
-bool future_core::move(std::uint32_t from, std::uint32_t to) noexcept {
-    std::uint32_t seen = word_.load();
+/// From one phase to another, keeping the mark of being watched, and the runner from one to
+/// another phase in which it may be interrupted.
+bool future_core::move(word from, word to) noexcept {
+    CADRE_SCHEDULE_POINT("a change of phase");
+    word seen = word_.load();
+    const word kept = to >= stopping ? ~phase_mask : watched;
     while ((seen & phase_mask) == from)
-        if (word_.compare_exchange_weak(seen, (seen & ~phase_mask) | to)) return true;
+        if (word_.compare_exchange_weak(seen, (seen & kept) | to)) return true;
     return false;
 }
 
-bool future_core::start(thread_control& self) {
-    if (!move(pending, running)) return false;
-    runner_.store(&self);
-    if (phase() == running) return true;
-    settle();  // cancelled in between
-    drop_callable();
+bool future_core::start(thread_control& self) noexcept {
+    word seen = word_.load(std::memory_order_relaxed);
+    CADRE_SCHEDULE_POINT("a start");
+    while ((seen & phase_mask) == pending)
+        if (word_.compare_exchange_weak(seen,
+                                        reinterpret_cast<word>(&self) | (seen & watched) | running))
+            return true;
     return false;
 }
 
 /// The body is over: after this, nobody interrupts the thread for this task's sake.
 void future_core::settle() noexcept {
-    runner_.store(nullptr);
+    word seen = word_.load();
+    while ((seen & phase_mask) == running)  // to be run again
+        if (word_.compare_exchange_weak(seen, seen & flag_mask)) return;
     if (move(stopping, cancelled)) return;  // the canceller is still telling the stop token
     while (phase() == interrupting) std::this_thread::yield();
 }
@@ -156,16 +168,18 @@ void future_core::drop_callable() noexcept {
 /// While it lives, the calling thread runs this task.
 class [[nodiscard]] future_core::body_scope {
 public:
-    body_scope(thread_control& self, future_core& task)
+    /// was_interrupted: the thread was before the task started, so that is not the task's.
+    body_scope(thread_control& self, future_core& task, bool was_interrupted)
         : running_(self, task),
           self_(self),
           task_(task),
           outer_(self.running_future),
-          was_interrupted_(self.is_interrupted()) {
+          was_interrupted_(was_interrupted) {
         self_.running_future = &task_;
     }
     ~body_scope() {
         self_.running_future = outer_;
+        if (reset_ && (*reset_ = goes_back_to_pending())) return;
         task_.settle();
         // An interrupt by its cancellation ends with the task.
         if (task_.was_interrupted() && !was_interrupted_) self_.take_interrupt();
@@ -174,37 +188,54 @@ public:
     body_scope(const body_scope&) = delete;
     body_scope& operator=(const body_scope&) = delete;
 
+    /// The task is to be pending again; *done tells whether it is when this has ended.
+    void reset_at_end(bool& done) noexcept { reset_ = &done; }
+
 private:
+    /// The end of the body and the way back in one step, after which the task may be another
+    /// thread's. False if it was cancelled, or if its stop token is to be seen to.
+    bool goes_back_to_pending() noexcept {
+        if (task_.more_if_any()) return false;
+        word seen = task_.word_.load();
+        while ((seen & phase_mask) == running)
+            if (task_.word_.compare_exchange_weak(seen, (seen & watched) | pending)) return true;
+        return false;
+    }
+
     const running_scope running_;
     thread_control& self_;
     future_core& task_;
     const future_core* const outer_;
     const bool was_interrupted_;
+    bool* reset_ = nullptr;
 };
 
 void future_core::run() {
     auto& self = thread_control::current();
-    const intrusive_ptr<future_core> alive(this);
+    const bool was_interrupted = self.is_interrupted();
     if (!start(self)) return;
-    const body_scope scope(self, *this);
+    const body_scope scope(self, *this, was_interrupted);
     compute();
 }
 
 bool future_core::run_and_reset(bool* started) {
     auto& self = thread_control::current();
-    const intrusive_ptr<future_core> alive(this);
+    const bool was_interrupted = self.is_interrupted();
     const bool may_run = start(self);
     if (started) *started = may_run;
     if (!may_run) return false;
     std::exception_ptr thrown;
+    bool again = false;
     {
-        const body_scope scope(self, *this);
+        body_scope scope(self, *this, was_interrupted);
         try {
             compute_and_discard();
+            scope.reset_at_end(again);
         } catch (...) {
             thrown = std::current_exception();
         }
     }
+    if (again) return true;
     if (thrown && survives(thrown)) thrown = nullptr;
     if (!thrown && move(running, pending)) return true;
     drop_callable();
@@ -217,7 +248,6 @@ bool future_core::begin_completion() noexcept {
     for (auto seen = phase(); seen <= running; seen = phase()) {
         if (!move(seen, completing)) continue;
         was_pending_ = seen == pending;
-        if (!was_pending_) runner_.store(nullptr);  // nobody interrupts it any more
         return true;
     }
     return false;
@@ -230,7 +260,6 @@ void future_core::finish(bool with_value) {
 
 bool future_core::set_exception(std::exception_ptr error) {
     if (!error) throw std::invalid_argument("set_exception: the exception is null");
-    const intrusive_ptr<future_core> alive(this);
     if (!begin_completion()) return false;
     store_error(std::move(error));
     finish(false);
@@ -238,6 +267,8 @@ bool future_core::set_exception(std::exception_ptr error) {
 }
 
 bool future_core::cancel(bool may_interrupt) {
+    // Of millions, one that is cancelled is in no cache: the rest of it is asked for at once.
+    __builtin_prefetch(reinterpret_cast<const char*>(this) + 64, 1);
     const intrusive_ptr<future_core> alive(this);
     auto upstream = source();
     std::exception_ptr thrown;  // by an on_done; the others are cancelled all the same
@@ -261,8 +292,8 @@ bool future_core::cancel(bool may_interrupt) {
     return cancelled_this;
 }
 
+/// The caller holds a reference, whatever the destructors and callbacks that this runs do.
 bool future_core::cancel_this(bool may_interrupt) {
-    const intrusive_ptr<future_core> alive(this);
     // A run that resets goes to and fro between the two: neither is out of reach for good.
     for (auto seen = phase(); seen <= running; seen = phase()) {
         const bool stop = seen == running && may_interrupt;
@@ -291,7 +322,7 @@ void future_core::stop_runner() {
     if (auto* own = extras_.load()) own->stop.request_stop();
     if (!move(stopping, interrupting)) return;  // the body is over
     // The runner stays in run() until the phase moves on, so its control is alive.
-    if (thread_control* runner = runner_.load()) runner->interrupt_for(*this);
+    if (auto* const stopped = runner()) stopped->interrupt_for(*this);
     move(interrupting, cancelled);
 }
 
@@ -311,16 +342,19 @@ void future_core::leave_queue() noexcept {
 }
 
 void future_core::abandon() noexcept {
+    if (phase() != pending) return;
+    const intrusive_ptr<future_core> alive(this);
     try {
-        if (phase() == pending) cancel_this(false);
+        cancel_this(false);
     } catch (...) {
         report_uncaught("on_done", std::current_exception());
     }
 }
 
 /// Stores the final phase and tells those who wait.
-void future_core::conclude(std::uint32_t final_phase) {
-    const std::uint32_t before = word_.exchange(final_phase);
+void future_core::conclude(word final_phase) {
+    CADRE_SCHEDULE_POINT("the final phase");
+    const word before = word_.exchange(final_phase);
     conclude_telling(final_phase, wake_waiters(before & watched));
 }
 
@@ -338,7 +372,7 @@ completion* future_core::wake_waiters(bool somebody_watches) noexcept {
     return std::exchange(own->first_completion, nullptr);
 }
 
-void future_core::conclude_telling(std::uint32_t final_phase, completion* completions) {
+void future_core::conclude_telling(word final_phase, completion* completions) {
     std::exception_ptr thrown;
     try {
         on_done(final_phase == success  ? future_state::success
@@ -353,7 +387,7 @@ void future_core::conclude_telling(std::uint32_t final_phase, completion* comple
 
 /// Asks to be told; false if it is done. Under mutex_.
 bool future_core::watch() const noexcept {
-    std::uint32_t seen = word_.load();
+    word seen = word_.load();
     while ((seen & phase_mask) < success) {
         if (seen & watched) return true;
         if (word_.compare_exchange_weak(seen, seen | watched)) return true;
@@ -370,28 +404,37 @@ bool future_core::attach(completion& then) {
     return true;
 }
 
+/// True if the pool that was to run it is in the process from which this one was forked.
+bool future_core::is_inherited() const noexcept {
+    return home() &&
+           (home_.load(std::memory_order_relaxed) & process_mask) != (forks() & process_mask);
+}
+
+void future_core::check_process() const {
+    if (forks() == 0) return;
+    if (is_inherited() || first_unfinished()->is_inherited())
+        throw illegal_state("the task belongs to a pool of the process that forked this one");
+}
+
 bool future_core::wait_until(steady_time deadline) const {
     if (is_done()) return true;
+    check_process();
     run_deferred_completions();
     std::unique_lock lock(mutex_);
     if (!watch()) return true;
     return changed_.wait_until(lock, deadline, [this] { return is_done(); });
 }
 
-namespace {
-
 /// While it lives, the calling thread stands in the wait graph.
-class [[nodiscard]] wait_graph_scope {
+class [[nodiscard]] future_core::wait_graph_scope {
 public:
     /// Throws illegal_state if `wanted` cannot complete before the calling thread goes on.
-    wait_graph_scope(thread_control& self, const future_core& wanted,
-                     const std::atomic<thread_control*> future_core::*runner)
-        : self_(self) {
+    wait_graph_scope(thread_control& self, const future_core& wanted) : self_(self) {
         std::lock_guard lock(graph_mutex);
         std::string path = self.running_future ? quoted(*self.running_future) : "a task";
         for (const future_core* next = &wanted; next && !next->is_done();) {
             path += " waits for " + quoted(*next);
-            const thread_control* thread = (next->*runner).load();
+            const thread_control* const thread = next->runner();
             if (!thread) break;
             if (thread == &self)
                 throw illegal_state("tasks wait for each other: " + path +
@@ -412,8 +455,6 @@ private:
     thread_control& self_;
 };
 
-}  // namespace
-
 bool future_core::help() const {
     auto& self = thread_control::current();
     if (is_done() || !self.helper) return false;
@@ -422,6 +463,7 @@ bool future_core::help() const {
 
 void future_core::wait() const {
     if (is_done()) return;
+    check_process();
     auto& self = thread_control::current();
     if (!self.running && !self.helper) {  // not inside a task: nothing to help, no cycle to close
         wait_until(forever);
@@ -431,14 +473,21 @@ void future_core::wait() const {
         self.throw_if_interrupted();
         run_deferred_completions();
         const std::uint32_t seen = dispatches();
-        while (help()) {}
+        while (help())
+            if (!is_done()) self.throw_if_interrupted();  // others may be run meanwhile, for long
         if (is_done()) return;
         const auto first = first_unfinished();
-        const wait_graph_scope scope(self, *first, &future_core::runner_);
+        const wait_graph_scope scope(self, *first);
+        const helper_scope helped(self);
+        if (helped.must_look_again()) continue;
         std::unique_lock lock(mutex_);
         if (!watch()) return;
         const auto* own = more_if_any();
-        changed_.wait(lock, [&] { return is_done() || (own && own->dispatches != seen); });
+        try {
+            changed_.wait(lock, [&] { return is_done() || (own && own->dispatches != seen); });
+        } catch (const interrupted&) {
+            if (!helped.was_called()) throw;
+        }
     }
 }
 

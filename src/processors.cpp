@@ -4,6 +4,9 @@
 // the cpu controller of version 1. A quota binds all groups below it, so each ancestor counts.
 // Inside a container the path may be one of the host's that is not to be seen here; then the root
 // of what is mounted is the container's own group.
+//
+// Paths are strings: std::filesystem::path of libstdc++ 12 crashes if there is no memory for a part
+// of one (it destroys parts that it has not made).
 
 #include "processors.hpp"
 
@@ -22,8 +25,6 @@ namespace detail {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 /// quota / period, rounded up; 0 if that is no limit.
 int whole_processors(long long quota, long long period) {
     if (quota <= 0 || period <= 0) return 0;
@@ -31,28 +32,33 @@ int whole_processors(long long quota, long long period) {
     return static_cast<int>(std::min<long long>(whole, 1 << 20));
 }
 
-int quota_v2(const fs::path& group) {
-    std::ifstream file(group / "cpu.max");  // "max 100000" or "50000 100000"
+int quota_v2(const std::string& group) {
+    std::ifstream file(group + "/cpu.max");  // "max 100000" or "50000 100000"
     long long quota = 0;
     long long period = 0;
     return file >> quota >> period ? whole_processors(quota, period) : 0;
 }
 
-int quota_v1(const fs::path& group) {
-    std::ifstream quota_file(group / "cpu.cfs_quota_us");  // -1: no limit
-    std::ifstream period_file(group / "cpu.cfs_period_us");
+int quota_v1(const std::string& group) {
+    std::ifstream quota_file(group + "/cpu.cfs_quota_us");  // -1: no limit
+    std::ifstream period_file(group + "/cpu.cfs_period_us");
     long long quota = 0;
     long long period = 0;
     return quota_file >> quota && period_file >> period ? whole_processors(quota, period) : 0;
 }
 
 /// Applies the quota of a group and of all above it, up to where the hierarchy is mounted.
-void limit_by(int& processors, const fs::path& mount, const std::string& group,
-              int (*quota_of)(const fs::path&)) {
-    for (fs::path relative = fs::path(group).relative_path();; relative = relative.parent_path()) {
-        if (const int quota = quota_of(mount / relative); quota > 0)
-            processors = std::min(processors, quota);
-        if (relative.empty()) return;
+void limit_by(int& processors, const std::string& mount, std::string group,
+              int (*quota_of)(const std::string&)) {
+    for (;;) {
+        while (!group.empty() && group.back() == '/') group.pop_back();
+        const bool is_root = group.empty();
+        std::string folder = mount;
+        if (!is_root) folder.append("/").append(group);
+        if (const int quota = quota_of(folder); quota > 0) processors = std::min(processors, quota);
+        if (is_root) return;
+        const auto parent = group.rfind('/');
+        group.resize(parent == std::string::npos ? 0 : parent);
     }
 }
 
@@ -67,22 +73,22 @@ bool names_cpu(const std::string& controllers) {
 
 }  // namespace
 
-int processors_within_quota(int allowed, const fs::path& root) {
+int processors_within_quota(int allowed, const std::string& root) {
     int processors = std::max(allowed, 1);
-    std::ifstream groups(root / "proc/self/cgroup");
+    std::ifstream groups(root + "/proc/self/cgroup");
     for (std::string line; std::getline(groups, line);) {
         const auto first = line.find(':');
         const auto second = line.find(':', first == std::string::npos ? first : first + 1);
         if (second == std::string::npos) continue;
         const std::string controllers = line.substr(first + 1, second - first - 1);
         const std::string group = line.substr(second + 1);
-        const fs::path mounted = root / "sys/fs/cgroup";
+        const std::string mounted = root + "/sys/fs/cgroup";
         if (controllers.empty()) {
             limit_by(processors, mounted, group, quota_v2);
-            limit_by(processors, mounted / "unified", group, quota_v2);
+            limit_by(processors, mounted + "/unified", group, quota_v2);
         } else if (names_cpu(controllers)) {
-            limit_by(processors, mounted / controllers, group, quota_v1);
-            limit_by(processors, mounted / "cpu", group, quota_v1);
+            limit_by(processors, (mounted + "/").append(controllers), group, quota_v1);
+            limit_by(processors, mounted + "/cpu", group, quota_v1);
         }
     }
     return processors;
@@ -97,7 +103,7 @@ int available_processors() {
     const int allowed = sched_getaffinity(0, sizeof set, &set) == 0
                             ? CPU_COUNT(&set)
                             : static_cast<int>(std::thread::hardware_concurrency());
-    return detail::processors_within_quota(allowed, "/");
+    return detail::processors_within_quota(allowed, "");
 }
 
 }  // namespace cadre

@@ -10,7 +10,7 @@
 namespace cadre {
 
 template class detail::monitor_queue<task, detail::ring<task>>;
-template class detail::monitor_queue<task, detail::chunked_fifo<task>>;
+template class detail::fifo_queue<task>;
 template class detail::monitor_queue<task, detail::stable_heap<task, leaves_first<task>>>;
 
 template class array_blocking_queue<task>;

@@ -7,8 +7,9 @@
 
 #include <cadre/scheduled_thread_pool_executor.hpp>
 
-#include <atomic>
 #include <limits>
+
+#include <cadre/context.hpp>
 
 #include "delayed_work_queue.hpp"
 #include "thread_pool_core.hpp"
@@ -50,29 +51,18 @@ thread_pool_options pool_options(scheduled_pool_options options,
     return pool;
 }
 
-/// Takes a submitted task, whose future is not the timer but inside it, out of the queue when it
-/// is cancelled, if that is the policy.
-class submitted_link final : public detail::cancel_listener {
-public:
-    explicit submitted_link(detail::intrusive_ptr<detail::timer_queue> timers)
-        : timers_(std::move(timers)) {}
-    void add_ref() noexcept override { references_.fetch_add(1, std::memory_order_relaxed); }
-    void release() noexcept override {
-        if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-    }
-    void cancelled(const detail::future_core& task) override {
-        if (!timers_->remove_on_cancel.load()) return;
-        if (const auto pool = timers_->pool.lock())
-            pool->remove(reinterpret_cast<std::uintptr_t>(&task));
-    }
+}  // namespace
 
-private:
-    std::atomic<int> references_ = 1;
-    const detail::intrusive_ptr<detail::timer_queue> timers_;
-};
+scheduled_thread_pool_executor::scheduled_thread_pool_executor(scheduled_pool_options options)
+    : decorate_task_(options.hooks.decorate_task),
+      timers_(make_timers(options)),
+      pool_(pool_options(std::move(options), timers_)) {
+    pool_.core_->on_shutdown = [timers = timers_] { timers->apply_shutdown_policies(); };
+    timers_->open(pool_.core_);
+}
 
-scheduled_pool_options options_of(int core, thread_factory factory,
-                                  rejected_execution_handler handler) {
+scheduled_pool_options scheduled_thread_pool_executor::options_of(
+    int core, cadre::thread_factory factory, cadre::rejected_execution_handler handler) {
     scheduled_pool_options options;
     options.core_pool_size = core;
     options.thread_factory = std::move(factory);
@@ -80,60 +70,57 @@ scheduled_pool_options options_of(int core, thread_factory factory,
     return options;
 }
 
-}  // namespace
-
-scheduled_thread_pool_executor::scheduled_thread_pool_executor(scheduled_pool_options options)
-    : decorate_task_(options.hooks.decorate_task),
-      timers_(make_timers(options)),
-      cancel_link_(
-          detail::intrusive_ptr<detail::cancel_listener>::adopt(new submitted_link(timers_))),
-      pool_(pool_options(std::move(options), timers_)) {
-    pool_.core_->on_shutdown = [timers = timers_] { timers->apply_shutdown_policies(); };
-    timers_->open(pool_.core_);
-}
-
-scheduled_thread_pool_executor::scheduled_thread_pool_executor(
-    int core_pool_size, cadre::thread_factory factory, cadre::rejected_execution_handler handler)
-    : scheduled_thread_pool_executor(
-          options_of(core_pool_size, std::move(factory), std::move(handler))) {}
-
 scheduled_thread_pool_executor::~scheduled_thread_pool_executor() {
+    if (pool_.core_->is_inherited()) return;  // the pool knows what to do
     shutdown();
-    if (pool_.core_->is_called_by_worker()) return;
+    if (pool_.core_->is_called_inside()) return;
     pool_.core_->await_end();
     timers_->close();  // here, for somebody who cancels a task may keep the core a little longer
 }
 
 void scheduled_thread_pool_executor::execute(task t) {
+    pool_.core_->check_process();
     if (!t) throw std::invalid_argument("the task is empty");
-    if (auto* result = detail::result_of(t)) {
-        result->set_home(pool_.core_.get());
-        result->set_cancel_listener(cancel_link_);
+    auto* const result = detail::result_of(t);
+    auto timer = detail::make_wrapped(std::move(t), timers_);
+    if (result) {
+        pool_.core_->make_home_of(*result);
+        result->set_cancel_listener(timer);
     }
-    start_timer(detail::make_wrapped(std::move(t)), {.first = now()});
+    start_timer(std::move(timer), {.first = now()});
 }
 
 void scheduled_thread_pool_executor::start_timer(detail::intrusive_ptr<detail::timer_core> timer,
                                                  detail::timetable when) {
+    pool_.core_->check_process();
     const auto due = when.wall ? timers_->steady_time_of(*when.wall) : when.first;
-    timer->set_home(pool_.core_.get());
+    pool_.core_->make_home_of(*timer);
     timer->prepare(*timers_, std::move(when));
-    if (decorate_task_) timer->decorate(decorate_task_);
+    try {
+        if (detail::is_context_carried())
+            timer->decorate([this](task t) {
+                return detail::with_context(decorate_task_ ? decorate_task_(std::move(t))
+                                                           : std::move(t));
+            });
+        else if (decorate_task_)
+            timer->decorate(decorate_task_);
+    } catch (...) {
+        timer->abandon();  // lets go of its callable: the future of a task in there holds the timer
+        throw;
+    }
     auto& core = *pool_.core_;
     if (is_shutdown()) {
         core.reject(task(detail::timer_handle(std::move(timer))), pool_);
         return;
     }
     try {
-        if (!timers_->insert(timer, due)) timer->abandon();
+        if (!timers_->admit(timer, due)) {  // shut down since
+            timer->cancel(false);
+            return;
+        }
     } catch (...) {
         timer->abandon();  // lets go of its decoration, which holds it
         throw;
-    }
-    if (!timers_->may_run(*timer, due) && timers_->remove(*timer)) {
-        timer->cancel(false);
-        core.try_terminate();
-        return;
     }
     try {
         core.ensure_worker();
@@ -146,6 +133,10 @@ void scheduled_thread_pool_executor::start_timer(detail::intrusive_ptr<detail::t
         core.try_terminate();
         throw;
     }
+    // Admitted after a shutdown that had found nothing, the pool may have ended meanwhile. It has
+    // not if a worker was there or could be added.
+    if (core.state() >= run_state::stop)
+        if (const auto back = timers_->remove(*timer)) back->cancel(false);
 }
 
 std::chrono::steady_clock::time_point scheduled_thread_pool_executor::now() const {
@@ -164,6 +155,7 @@ void scheduled_thread_pool_executor::close() { pool_.close(); }
 
 void scheduled_thread_pool_executor::apply_shutdown_policies() {
     if (!is_shutdown()) return;
+    pool_.core_->check_process();
     timers_->apply_shutdown_policies();
     pool_.core_->try_terminate();
 }
@@ -173,8 +165,8 @@ bool scheduled_thread_pool_executor::execute_existing_delayed_tasks_after_shutdo
 }
 void scheduled_thread_pool_executor::set_execute_existing_delayed_tasks_after_shutdown_policy(
     bool run_them) {
-    if (timers_->run_delayed_after_shutdown.exchange(run_them) && !run_them)
-        apply_shutdown_policies();
+    timers_->run_delayed_after_shutdown.store(run_them);
+    if (!run_them) apply_shutdown_policies();
 }
 bool scheduled_thread_pool_executor::continue_existing_periodic_tasks_after_shutdown_policy()
     const {
@@ -182,8 +174,8 @@ bool scheduled_thread_pool_executor::continue_existing_periodic_tasks_after_shut
 }
 void scheduled_thread_pool_executor::set_continue_existing_periodic_tasks_after_shutdown_policy(
     bool run_them) {
-    if (timers_->run_periodic_after_shutdown.exchange(run_them) && !run_them)
-        apply_shutdown_policies();
+    timers_->run_periodic_after_shutdown.store(run_them);
+    if (!run_them) apply_shutdown_policies();
 }
 bool scheduled_thread_pool_executor::remove_on_cancel_policy() const {
     return timers_->remove_on_cancel.load();
@@ -193,6 +185,7 @@ void scheduled_thread_pool_executor::set_remove_on_cancel_policy(bool remove) {
 }
 
 bool scheduled_thread_pool_executor::remove_timer(detail::future_core* wanted) {
+    pool_.core_->check_process();
     auto* timer = static_cast<detail::timer_core*>(wanted);  // of a scheduled_future
     if (!timer || !timer->belongs_to(*timers_)) return false;
     const auto removed = timers_->remove(*timer);

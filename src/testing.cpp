@@ -71,8 +71,7 @@ void manual_clock::advance(std::chrono::nanoseconds d) {
     if (d.count() < 0)
         throw std::invalid_argument("advance (" + std::to_string(d.count()) + " ns) is negative");
     const std::lock_guard one_at_a_time(advancing_);
-    go_on_to(d >= detail::forever - now() ? detail::forever - std::chrono::nanoseconds(1)
-                                          : now() + d);
+    go_on_to(d >= detail::forever - now() ? detail::forever : now() + d);
 }
 
 void manual_clock::advance_to(std::chrono::steady_clock::time_point t) {
@@ -80,7 +79,9 @@ void manual_clock::advance_to(std::chrono::steady_clock::time_point t) {
     go_on_to(t);
 }
 
+/// Not to the end of time, at which tasks wait that are never to run.
 void manual_clock::go_on_to(std::chrono::steady_clock::time_point t) {
+    t = std::min(t, detail::forever - std::chrono::nanoseconds(1));
     tell();  // what is due already comes first
     while (now() < t) {
         since_start_.store(std::min(t, std::max(next_due(), now())) - steady_start);

@@ -17,6 +17,7 @@
 #include <cadre/detail/condition.hpp>
 #include <cadre/errors.hpp>
 
+#include "forks.hpp"
 #include "thread_factories.hpp"
 
 namespace cadre {
@@ -32,7 +33,8 @@ struct thread::running {
     const thread_attributes attributes;
     std::function<void()> body;  // the thread's own once it runs
     const detail::intrusive_ptr<detail::thread_control> control;
-    pthread_t id{};  // the thread object's
+    pthread_t id{};              // the thread object's
+    sigset_t mask_of_creator{};  // set before the thread is made
 
     std::mutex mutex;  // guards `over`
     detail::condition ended;
@@ -78,6 +80,7 @@ public:
             sigdelset(&all, own);
         pthread_sigmask(SIG_BLOCK, &all, &before_);
     }
+    const sigset_t& before() const { return before_; }
     ~signals_blocked_scope() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
     signals_blocked_scope(const signals_blocked_scope&) = delete;
     signals_blocked_scope& operator=(const signals_blocked_scope&) = delete;
@@ -120,7 +123,11 @@ thread::thread(thread_attributes attributes, std::function<void()> body) {
     const thread_attribute_set set(attributes);
     auto started = std::make_shared<running>(std::move(attributes), std::move(body));
     auto argument = std::make_unique<std::shared_ptr<running>>(started);
+    detail::watch_forks();
     const signals_blocked_scope blocked;
+    // A worker makes its successor: what counts is who made the first of them.
+    const sigset_t* inherited = detail::mask_of_children();
+    started->mask_of_creator = inherited ? *inherited : blocked.before();
     if (const int error = pthread_create(&started->id, set.get(), &thread::enter, argument.get()))
         throw std::system_error(error, std::generic_category(), "cannot start a thread");
     static_cast<void>(argument.release());  // the thread has it
@@ -131,6 +138,7 @@ void* thread::enter(void* argument) {
     const std::unique_ptr<std::shared_ptr<running>> passed(
         static_cast<std::shared_ptr<running>*>(argument));
     running& self = **passed;
+    detail::set_mask_of_children(self.mask_of_creator);
     self.control->adopt();
     [&]() noexcept {  // an exception that leaves the body ends the process here
         try {
@@ -159,8 +167,12 @@ thread& thread::operator=(thread&& other) noexcept {
 thread::~thread() { join_quietly(); }
 
 void thread::join_quietly() noexcept {
-    if (!running_) return;
     interrupt();
+    join_now();
+}
+
+void thread::join_now() noexcept {
+    if (!running_) return;
     if (pthread_equal(running_->id, pthread_self()))
         pthread_detach(running_->id);  // a thread cannot wait for itself
     else
@@ -217,6 +229,15 @@ std::stop_token stop_token() {
     return self.running ? self.running->stop_token(self) : std::stop_token();
 }
 
+original_signals_scope::original_signals_scope() noexcept {
+    const sigset_t* original = detail::mask_of_children();
+    pthread_sigmask(SIG_SETMASK, original, &before_);
+}
+
+original_signals_scope::~original_signals_scope() {
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 void sleep_until(detail::steady_time deadline) {
     auto& self = detail::thread_control::current();
     for (;;) {
@@ -235,6 +256,8 @@ thread_factory named_thread_factory(std::string prefix, thread_attributes attrib
 }
 
 namespace detail {
+
+void join_whatever_comes(thread& t) noexcept { t.join_now(); }
 
 thread make_thread_or_refuse(thread_attributes attributes, std::function<void()> body) {
     constexpr int retries = 5;  // some 30 ms in all: the kernel may refuse once under load

@@ -18,10 +18,13 @@
 
 #include <cadre/detail/thread_control.hpp>
 
+#include <atomic>
+#include <cerrno>
 #include <system_error>
 
 #include <pthread.h>
 
+#include <cadre/detail/schedule_point.hpp>
 #include <cadre/errors.hpp>
 
 #include "futex.hpp"
@@ -39,6 +42,7 @@ thread_local thread_control* current_control = nullptr;
 
 /// Lets go of the control of a thread that ends: after the destructors of the thread's
 /// thread_local objects, which may still wait for something.
+constinit std::atomic<bool> has_exit_key = false;
 pthread_key_t exit_key() {
     static const pthread_key_t key = [] {
         pthread_key_t made{};
@@ -49,9 +53,16 @@ pthread_key_t exit_key() {
             ended->release();
         });
         if (error != 0) throw std::system_error(error, std::generic_category(), "no thread key");
+        has_exit_key = true;
         return made;
     }();
     return key;
+}
+
+/// When the library is unloaded, that function goes with it, and threads that used the library must
+/// not call it any more when they end: their controls are left where they are.
+[[gnu::destructor]] void forget_exit_key() {
+    if (has_exit_key) pthread_key_delete(exit_key());
 }
 
 }  // namespace
@@ -77,10 +88,12 @@ thread_control& thread_control::current_whatever_comes() noexcept {
 }
 
 void thread_control::adopt() {
-    if (const int error = pthread_setspecific(exit_key(), this))
+    const int error = pthread_setspecific(exit_key(), this);
+    if (error != 0 && error != EINVAL)  // which it is while the library is being unloaded
         throw std::system_error(error, std::generic_category(), "no room for a thread's data");
     add_ref();
     id_.store(std::this_thread::get_id());
+    id_.notify_all();
     current_control = this;
 }
 
@@ -93,6 +106,7 @@ void thread_control::release() noexcept {
 
 void thread_control::park_until(steady_time deadline) noexcept {
     std::uint32_t seen = none;
+    CADRE_SCHEDULE_POINT("a park");
     if (permit_.compare_exchange_strong(seen, asleep)) futex_wait(permit_, asleep, deadline);
     permit_.exchange(none);
 }
@@ -104,24 +118,28 @@ void thread_control::unpark() noexcept {
 void thread_control::raise(std::uint32_t bit) noexcept {
     if (ended_.load()) return;
     flags_.fetch_or(bit);
+    CADRE_SCHEDULE_POINT("between flag and wake-up");
     unpark();
 }
 
 void thread_control::interrupt_for(const future_core& task) noexcept {
     std::lock_guard lock(mutex_);
-    for (const auto* s = suspended_; s; s = s->outer_)
-        if (s->task_ == &task) return;
+    for (auto* s = suspended_; s; s = s->outer_)
+        if (s->task_ == &task) {
+            s->missed_ = true;
+            return;
+        }
     interrupt();
+}
+
+bool thread_control::is_told_to_stop() const {
+    std::lock_guard lock(mutex_);
+    return stop_requested_;
 }
 
 bool thread_control::has_stop_sources() const {
     std::lock_guard lock(mutex_);
     return !stop_sources_.empty();
-}
-
-bool thread_control::take(std::uint32_t bit) noexcept {
-    if (!(flags_.load() & bit)) return false;
-    return flags_.fetch_and(~bit) & bit;
 }
 
 void thread_control::throw_if_interrupted() {

@@ -6,9 +6,13 @@
 #include "thread_pool_core.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include <cadre/context.hpp>
 #include <cadre/errors.hpp>
+
+#include "coarse_clock.hpp"
 
 namespace cadre::detail {
 
@@ -23,7 +27,8 @@ public:
         if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
     }
     void cancelled(const future_core& task) override {
-        if (const auto pool = pool_.lock()) pool->remove(reinterpret_cast<std::uintptr_t>(&task));
+        const auto pool = pool_.lock();
+        if (pool && !pool->is_inherited()) pool->remove(reinterpret_cast<std::uintptr_t>(&task));
     }
 
 private:
@@ -31,13 +36,36 @@ private:
     const std::weak_ptr<thread_pool_core> pool_;
 };
 
-/// A number that no other task has. Odd, so that it is no address of a future's state.
-std::uintptr_t new_identity() noexcept {
+/// A number that no other task has.
+std::uintptr_t new_number() noexcept {
     constexpr std::uintptr_t block = 1 << 16;
     static std::atomic<std::uintptr_t> next_block = 0;
     thread_local std::uintptr_t next = 0;
     if (next % block == 0) next = next_block.fetch_add(block, std::memory_order_relaxed);
-    return next++ << 1 | 1;
+    return next++;
+}
+
+/// Odd, so that it is no address of a future's state.
+std::uintptr_t identity_of(std::uintptr_t number) noexcept { return number << 1 | 1; }
+
+/// True for one number in 128, without a pattern: a thread may feed several pools in turns.
+bool is_in_sample(std::uintptr_t number) noexcept {
+    return static_cast<std::uint64_t>(number) * 0x9e3779b97f4a7c15u >> 57 == 0;
+}
+
+/// Gives a task without identity one that no other task has, made of the stamp, so that it needs
+/// no memory. False if it has one, or the stamp does not do: that must be larger than all before.
+bool stamp_inside(task& t, std::int64_t stamp) noexcept {
+    constexpr std::int64_t most = std::int64_t{1} << 61;
+    static std::atomic<std::int64_t> last = 0;
+    if (task_access::identity(t) != 0 || sizeof(std::uintptr_t) < sizeof(stamp)) return false;
+    auto seen = last.load(std::memory_order_relaxed);
+    if (stamp <= seen || stamp >= most ||
+        !last.compare_exchange_strong(seen, stamp, std::memory_order_relaxed))
+        return false;
+    task_access::set_identity(
+        t, task_access::stamp_inside | static_cast<std::uintptr_t>(stamp) << 1 | 1);
+    return true;
 }
 
 /// The task that a rejection handler is being given on this thread: if the handler executes it
@@ -48,22 +76,10 @@ struct rejection_under_way {
 };
 thread_local rejection_under_way rejecting;
 
-/// What decorate_task made of a task, with the identity, name and priority of that task.
-struct decorated_task {
-    task inner;
-    intrusive_ptr<future_core> result;
-    std::string name;
-    int priority;
-
-    void operator()() { inner(); }
-    std::string_view task_name() const noexcept {
-        return inner.name().empty() ? std::string_view(name) : inner.name();
-    }
-    int task_priority() const noexcept { return inner.priority() ? inner.priority() : priority; }
-    std::uintptr_t task_identity() const noexcept {
-        return reinterpret_cast<std::uintptr_t>(result.get());
-    }
-};
+template <class Policy>
+void apply(task&& t, thread_pool_executor& face) {
+    Policy{}(std::move(t), face);
+}
 
 }  // namespace
 
@@ -71,31 +87,35 @@ void thread_pool_core::link_cancellation() {
     cancel_link_ = intrusive_ptr<cancel_listener>::adopt(new queue_link(weak_from_this()));
 }
 
-void thread_pool_core::execute(task t, thread_pool_executor& face) {
+void thread_pool_core::execute(task&& t, thread_pool_executor& face) {
+    check_process();
     if (!t) throw std::invalid_argument("the task is empty");
-    t = prepare(std::move(t));
+    prepare(t);
     if (!admit(t)) reject(std::move(t), face);
 }
 
 /// Makes the task one of this pool's.
-task thread_pool_core::prepare(task t) {
+void thread_pool_core::prepare(task& t) {
     const auto identity = task_access::identity(t);
-    if (identity != 0 && rejecting.pool == this && rejecting.identity == identity) return t;
+    if (identity != 0 && rejecting.pool == this && rejecting.identity == identity) return;
     if (future_core* result = result_of(t)) {
-        result->set_home(this);
+        make_home_of(*result);
         if (remove_on_cancel_) result->set_cancel_listener(cancel_link_);
     }
-    if (hooks_.decorate_task) t = decorated(std::move(t));
-    if (task_access::identity(t) == 0) task_access::set_identity(t, new_identity());
-    return t;
-}
-
-task thread_pool_core::decorated(task t) {
-    decorated_task made{
-        {}, intrusive_ptr<future_core>(result_of(t)), std::string(t.name()), t.priority()};
-    made.inner = hooks_.decorate_task(std::move(t));
-    if (!made.inner) throw std::invalid_argument("decorate_task returned an empty task");
-    return task(std::move(made));
+    if (hooks_.decorate_task) t = decorated(hooks_.decorate_task, std::move(t));
+    if (is_context_carried()) t = decorated(with_context, std::move(t));
+    const bool is_new = task_access::identity(t) == 0;
+    if (!observer_) {
+        if (is_new) task_access::set_identity(t, identity_of(new_number()));
+        return;
+    }
+    const auto number = is_new ? new_number() : 0;
+    if (is_new && has_room_for_coarse_stamp && observer_->samples() && !is_in_sample(number) &&
+        task_access::is_bare(t))
+        return task_access::set_identity(t, coarse_identity(number));
+    if (const auto stamp = observer_->task_submitted())
+        if (!stamp_inside(t, stamp)) t = stamped(std::move(t), stamp);
+    if (task_access::identity(t) == 0) task_access::set_identity(t, identity_of(number));
 }
 
 bool thread_pool_core::admit(task& t) {
@@ -103,7 +123,8 @@ bool thread_pool_core::admit(task& t) {
     if (seen.workers() < core_size_.load() && add_worker(&t, limit::core)) return true;
     if (control_.load().is_running()) {
         const auto identity = task_access::identity(t);
-        if (queue_->offer(std::move(t))) return confirm_queued(identity, t);
+        if (fifo_ ? fifo_->try_insert(std::move(t)) : queue_->offer(std::move(t)))
+            return confirm_queued(identity, t);
     }
     return add_worker(&t, limit::maximum);
 }
@@ -123,35 +144,58 @@ bool thread_pool_core::confirm_queued(std::uintptr_t identity, task& t) {
 
 /// Takes a task out of the queue again. False if it is not there: somebody has it.
 bool thread_pool_core::take_back(std::uintptr_t identity, task& t) {
-    auto found = queue_->extract_first(
-        [=](const task& queued) { return task_access::identity(queued) == identity; });
-    if (!found) return false;
-    t = std::move(*found);
-    try_terminate();  // in case the pool waited for the queue to be empty
-    return true;
+    if (stealing_) {
+        if (!stealing_->take_back(identity, t)) return false;
+        try_terminate();
+        return true;
+    }
+    std::optional<task> found;
+    {
+        const search exclusive(*this);
+        found = queue_->extract_first(
+            [=](const task& queued) { return task_access::identity(queued) == identity; });
+    }
+    if (found) t = std::move(*found);
+    try_terminate();  // in case the pool waited for the queue to be empty, or for the search
+    return found.has_value();
 }
 
-void thread_pool_core::reject(task t, thread_pool_executor& face) {
+/// True only if the queue was seen empty while no search was under way.
+bool thread_pool_core::is_nothing_queued() const {
+    const auto ended = searches_ended_.load();
+    return searches_begun_.load() == ended && queue_->empty() && searches_begun_.load() == ended;
+}
+
+thread_pool_core::plain_handler thread_pool_core::plain(const rejected_execution_handler& handler) {
+    if (handler.target<caller_runs_policy>()) return &apply<caller_runs_policy>;
+    if (handler.target<discard_policy>()) return &apply<discard_policy>;
+    if (handler.target<discard_oldest_policy>()) return &apply<discard_oldest_policy>;
+    if (handler.target<abort_policy>()) return &apply<abort_policy>;
+    return nullptr;
+}
+
+void thread_pool_core::reject(task&& t, thread_pool_executor& face) {
     rejected_.fetch_add(1, std::memory_order_relaxed);
-    std::shared_ptr<const rejected_execution_handler> handler;
-    {
-        std::lock_guard lock(mutex_);
-        handler = handler_;
-    }
+    if (observer_) observer_->task_rejected(t);
     struct restore {
         rejection_under_way before = rejecting;
         ~restore() { rejecting = before; }
     } const restored;
     rejecting = {this, task_access::identity(t)};
+    if (const auto apply_policy = plain_handler_.load()) return apply_policy(std::move(t), face);
+    std::shared_ptr<const rejected_execution_handler> handler;
+    {
+        std::lock_guard lock(mutex_);
+        handler = handler_;
+    }
     (*handler)(std::move(t), face);
 }
 
 void thread_pool_core::refuse(const task& t, const char* why) const {
     const auto now = snapshot();
     throw rejected_execution(
-        (t.name().empty() ? std::string("a task") : "task '" + std::string(t.name()) + "'") +
-        " was rejected" + (name_.empty() ? std::string() : " by pool '" + name_ + "'") + ": " +
-        why + " (threads " + std::to_string(now.pool_size) + " of " +
+        called(t) + " was rejected" + (name_.empty() ? std::string() : " by pool '" + name_ + "'") +
+        ": " + why + " (threads " + std::to_string(now.pool_size) + " of " +
         std::to_string(now.maximum_pool_size) + ", queued " + std::to_string(now.queue_size) + ")");
 }
 
@@ -171,27 +215,33 @@ void thread_pool_core::admit_waiting(task t, steady_time deadline) {
         waiting_submitters_.push_back(&self);
     }
     const listed until_the_end{*this, &self};
-    const nudgeable_scope nudgeable(self);
     const auto identity = task_access::identity(t);
     for (;;) {
         self.take_nudge();  // before the look at the state: one that comes later ends the wait
+        const auto failed_before = failed_threads_.load();
         if (admit(t)) return;
-        if (!control_.load().is_running()) refuse(t, "the pool is shut down");
+        const auto seen = control_.load();
+        if (!seen.is_running()) refuse(t, "the pool is shut down");
+        if (seen.workers() == 0) {  // nobody would make room
+            if (failed_threads_.load() != failed_before) refuse(t, "no thread could be had");
+            continue;
+        }
         try {
             const auto now = std::chrono::steady_clock::now();
             const auto rest = deadline == forever ? std::chrono::nanoseconds::max()
                                                   : std::chrono::nanoseconds(deadline - now);
+            const nudgeable_scope nudgeable(self);  // no users' code inside: it would feel a nudge
             if (!queue_->offer_for(std::move(t), rest)) refuse(t, "no place became free in time");
-            if (confirm_queued(identity, t)) return;
         } catch (const interrupted&) {
             if (!self.was_only_nudged()) throw;
+            continue;
         }
+        if (confirm_queued(identity, t)) return;
     }
 }
 
 void thread_pool_core::ensure_worker() {
-    if (control_.load().workers() < core_size_.load() && add_worker(nullptr, limit::core)) return;
-    if (control_.load().workers() == 0) add_worker(nullptr, limit::maximum);
+    if (lacks_worker()) add_worker(nullptr, limit::core_or_one);
 }
 
 void thread_pool_core::ensure_worker_quietly() noexcept {

@@ -22,6 +22,10 @@
 // ending meanwhile, or by shutdown_now(). Before each task the worker clears the flag unless the
 // pool has stopped, and then looks whether it stopped in between.
 //
+// A worker that dies of its task, or without which there are fewer than the core, has a successor
+// made. If after that tasks are queued and nobody is there, be it for want of memory or threads, it
+// comes back itself: what was accepted must not wait for luck.
+//
 // Threads are joined, not detached: each worker that leaves joins the one that left before it,
 // and the destructor joins the last. Only when the pool is destroyed on one of its own workers is
 // there nobody to join the last thread; then the core dies with it, and it is detached.
@@ -31,33 +35,12 @@
 #include <algorithm>
 #include <utility>
 
-#include <pthread.h>
-
 #include <cadre/errors.hpp>
 
+#include "coarse_clock.hpp"
 #include "report.hpp"
-#include "thread_factories.hpp"
 
 namespace cadre::detail {
-
-namespace {
-
-/// False if so little is left of the calling thread's stack that a task may not fit.
-bool has_stack_for_a_task() {
-    thread_local const std::uintptr_t lowest = [] {
-        pthread_attr_t attributes;
-        void* base = nullptr;
-        std::size_t size = 0;
-        if (pthread_getattr_np(pthread_self(), &attributes) != 0) return std::uintptr_t{0};
-        pthread_attr_getstack(&attributes, &base, &size);
-        pthread_attr_destroy(&attributes);
-        constexpr std::size_t reserve = std::size_t{256} * 1024;
-        return reinterpret_cast<std::uintptr_t>(base) + std::min(reserve, size / 4);
-    }();
-    return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) > lowest;
-}
-
-}  // namespace
 
 /// Makes a worker and its thread. False, with *first untouched, if there may be no more or the
 /// factory refuses; what the factory throws leaves, with nothing changed.
@@ -68,28 +51,34 @@ bool thread_pool_core::add_worker(task* first, limit within) {
         bool committed = false;
         ~roll_back() {
             if (committed) return;
+            pool.failed_threads_.fetch_add(1);
             pool.control_.remove_worker();
+            // Those who wait for a place may have counted on this one. Workers would see to them.
+            if (pool.control_.load().workers() == 0) pool.nudge_submitters();
             pool.try_terminate();
         }
     } counted{*this};
 
     auto w = std::make_shared<worker>(*this);
-    auto start = std::make_shared<worker_start>(shared_from_this(), w);
+    auto start = std::make_shared<worker_start<thread_pool_core, worker>>(shared_from_this(), w);
     thread made;  // joined after it was called off: until then it waits for the word
     struct call_off {
-        worker_start& start;
+        worker_start<thread_pool_core, worker>& start;
         bool begun = false;
         ~call_off() {
             if (!begun) start.call_off();
         }
     } starting{*start};
 
-    made = make_thread([start] { start->run(); });
-    if (!made.joinable()) return false;
-    if (start.use_count() == 1) {
-        made.detach();  // whatever it is, it is not ours
-        throw illegal_state(
-            "the thread factory returned a thread that does not run the body it was given");
+    try {
+        made = make_waiting_thread(factory(), name_, start);
+    } catch (...) {
+        if (observer_) observer_->thread_failed();
+        throw;
+    }
+    if (!made.joinable()) {
+        if (observer_) observer_->thread_failed();
+        return false;
     }
     if (!enter_worker(w, made, first)) return false;
     counted.committed = starting.begun = true;
@@ -101,11 +90,16 @@ bool thread_pool_core::count_worker(bool has_first, limit within) {
     auto seen = control_.load();
     for (;;) {
         if (seen.at_least(run_state::stop)) return false;
-        if (seen.at_least(run_state::shutdown) && (has_first || queue_->empty())) return false;
-        const int most = within == limit::core ? core_size_.load() : maximum_size_.load();
-        if (seen.workers() >= std::min(most, control_word::most_workers)) return false;
+        if (seen.at_least(run_state::shutdown) && (has_first || is_nothing_queued())) return false;
+        if (seen.workers() >= std::min(most_workers(within), control_word::most_workers))
+            return false;
         if (control_.try_add_worker(seen)) return true;
     }
+}
+
+int thread_pool_core::most_workers(limit within) const noexcept {
+    if (within == limit::maximum) return maximum_size_.load();
+    return std::max(core_size_.load(), within == limit::core_or_one ? 1 : 0);
 }
 
 /// Enters the worker in the books, unless the pool has stopped since it was counted. If it was
@@ -123,31 +117,36 @@ bool thread_pool_core::enter_worker(const std::shared_ptr<worker>& w, thread& ma
     return true;
 }
 
-thread thread_pool_core::make_thread(std::function<void()> body) {
-    std::shared_ptr<const thread_factory> factory;
-    {
-        std::lock_guard lock(mutex_);
-        factory = factory_;
-    }
-    const auto* plain = factory->target<default_factory>();
-    if (plain && !name_.empty()) return plain->make(name_, std::move(body));
-    return (*factory)(std::move(body));
-}
-
 void thread_pool_core::run_worker(worker& w) noexcept {
     auto& self = thread_control::current();
     auto* const outer_helper = std::exchange(self.helper, &w);
     w.started.store(&self);
     bool abruptly = false;
-    try {
-        task next = std::move(w.first);
-        while (!abruptly && (next || take_next(w, next))) abruptly = !run_task(w, next, w.stop);
-    } catch (...) {  // of the queue
-        tell_uncaught(task(), std::current_exception());
-        abruptly = true;
-    }
-    leave(w, abruptly);
+    do {
+        abruptly = false;
+        if (observer_) w.observed = observer_->worker_begins();
+        try {
+            const work_stealing_queue::attachment has_deque(stealing_);
+            task next = std::move(w.first);
+            while (!abruptly && (next || take_at_once(w, next) || take_next(w, next)))
+                abruptly = !run_task(w, next, w.stop);
+        } catch (...) {  // of the queue
+            tell_uncaught(task(), std::current_exception());
+            abruptly = true;
+        }
+        if (observer_) observer_->worker_ends(w.observed);
+    } while (!leave(w, abruptly));
     self.helper = outer_helper;
+}
+
+/// The next task, if there is one and the worker has nothing else to think of: take_next() in
+/// short.
+inline bool thread_pool_core::take_at_once(worker& w, task& next) noexcept {
+    if (!(fifo_ || stealing_) || w.started.load(std::memory_order_relaxed)->has_flags())
+        return false;
+    const auto seen = control_.load();
+    return seen.is_running() && seen.workers() <= maximum_size_.load() &&
+           (fifo_ ? fifo_->try_take(next) : stealing_->try_take(next)) && next;
 }
 
 /// Waits for the next task. False if the worker is to leave; it is no longer counted then.
@@ -156,18 +155,19 @@ void thread_pool_core::run_worker(worker& w) noexcept {
 bool thread_pool_core::take_next(worker& w, task& next) {
     auto& self = *w.started.load(std::memory_order_relaxed);
     auto patience = std::chrono::nanoseconds::zero();
+    if (observer_) observer_->worker_waits(w.observed);
     for (bool timed_out = false;;) {
         self.take_nudge();
         self.take_interrupt();
         auto seen = control_.load();
         if (seen.at_least(run_state::stop) ||
-            (seen.at_least(run_state::shutdown) && queue_->empty())) {
+            (seen.at_least(run_state::shutdown) && is_nothing_queued())) {
             control_.remove_worker();
             return false;
         }
         const bool timed = core_times_out_.load() || seen.workers() > core_size_.load();
         if ((seen.workers() > maximum_size_.load() || (timed && timed_out)) &&
-            (seen.workers() > 1 || queue_->empty())) {
+            (seen.workers() > 1 || is_nothing_queued())) {
             if (control_.try_remove_worker(seen)) return false;
             continue;
         }
@@ -197,29 +197,13 @@ bool thread_pool_core::take_next(worker& w, task& next) {
 bool thread_pool_core::run_task(worker& w, task& t, stop_slot& stop) noexcept {
     auto& self = *w.started.load(std::memory_order_relaxed);
     w.begin_task();
-    std::exception_ptr thrown;
-    std::exception_ptr thrown_by_hook;
     if (control_.load().at_least(run_state::stop)) {
         self.request_stop_all();
         if (!self.is_interrupted()) self.interrupt();
     } else if (self.take_interrupt() && control_.load().at_least(run_state::stop)) {
         self.interrupt();  // it was shutdown_now's
     }
-    try {
-        const running_scope scope(self, stop);
-        if (hooks_.before_execute) hooks_.before_execute(thread_handle::current(), t);
-        try {
-            t();
-        } catch (...) {
-            thrown = std::current_exception();
-        }
-        if (hooks_.after_execute) hooks_.after_execute(t, thrown);
-    } catch (...) {
-        thrown_by_hook = std::current_exception();
-    }
-    const bool clean = !thrown && !thrown_by_hook;
-    if (thrown) tell_uncaught(t, thrown);
-    if (thrown_by_hook) tell_uncaught(t, thrown_by_hook);
+    const bool clean = observer_ ? call_observed(w, t, stop) : call(self, t, stop);
     // The captures of a task with a future are gone by now; those of any other go before it counts
     // as completed.
     const bool has_future = result_of(t) != nullptr;
@@ -234,7 +218,70 @@ bool thread_pool_core::run_task(worker& w, task& t, stop_slot& stop) noexcept {
     return clean;
 }
 
+/// Cheap things first. The clock keeps tasks that are not tiny from being passed over in a row.
+inline bool thread_pool_core::is_passed_over(const worker& w, const task& t) const noexcept {
+    const auto* const seen = w.observed;
+    return seen && seen->passed_over.load(std::memory_order_relaxed) < seen->pass_up_to &&
+           task_access::is_bare(t) && observer_->samples() && worker::running(w.tally()) == 1 &&
+           coarse_now() <= seen->pass_until;
+}
+
+bool thread_pool_core::call_observed(worker& w, task& t, stop_slot& stop) noexcept {
+    auto& self = *w.started.load(std::memory_order_relaxed);
+    if (is_passed_over(w, t)) {
+        w.observed->begin_passed_over();
+        const bool clean = call(self, t, stop);
+        w.observed->end_passed_over();
+        if (!clean) observer_->passed_over_failed(w.observed);
+        return clean;
+    }
+    const intrusive_ptr<future_core> result(result_of(t));  // kept, to be asked how it ended
+    task_observer::frame watched;
+    observer_->task_begins(w.observed, t, watched);
+    const bool clean = call(self, t, stop);
+    observer_->task_ends(w.observed, watched,
+                         !clean || (result && result->state() == future_state::failed));
+    return clean;
+}
+
+/// False if anything was thrown.
+inline bool thread_pool_core::call(thread_control& self, task& t, stop_slot& stop) noexcept {
+    if (hooks_.before_execute || hooks_.after_execute) return call_with_hooks(self, t, stop);
+    try {
+        const running_scope scope(self, stop);
+        t();
+        return true;
+    } catch (...) {
+        tell_uncaught(t, std::current_exception());
+        return false;
+    }
+}
+
+/// False if anything was thrown. A task that before_execute refuses by throwing is not run.
+bool thread_pool_core::call_with_hooks(thread_control& self, task& t, stop_slot& stop) noexcept {
+    std::exception_ptr thrown;
+    std::exception_ptr thrown_by_hook;
+    try {
+        const running_scope scope(self, stop);
+        if (hooks_.before_execute) hooks_.before_execute(thread_handle::current(), t);
+        try {
+            t();
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        if (hooks_.after_execute) hooks_.after_execute(t, thrown);
+    } catch (...) {
+        thrown_by_hook = std::current_exception();
+    }
+    if (thrown) tell_uncaught(t, thrown);
+    if (thrown_by_hook) tell_uncaught(t, thrown_by_hook);
+    return !thrown && !thrown_by_hook;
+}
+
 bool thread_pool_core::run_in_place(worker& w, const future_core& wanted) {
+    // What is queued when the pool has stopped is shutdown_now's.
+    if (control_.load().at_least(run_state::stop)) return false;
+    if (stealing_) return run_meanwhile(w);
     if (wanted.home() != this || wanted.state() != future_state::pending) return false;
     const auto startable = wanted.startable_at();
     if (startable == forever) return false;
@@ -246,24 +293,30 @@ bool thread_pool_core::run_in_place(worker& w, const future_core& wanted) {
         throw illegal_state("tasks wait for each other too deep inside one another for the stack");
     task found;
     if (!take_back(wanted.identity(), found)) return false;
+    run_nested(w, found);
+    return true;
+}
+
+/// Runs a task inside another one, which waits. The pool had not stopped when the caller looked.
+///
+/// Inside the scope the flag of the thread belongs to the inner task alone: what comes for the
+/// outer is noted. So it is emptied at both ends, what was there before goes back to the outer.
+void thread_pool_core::run_nested(worker& w, task& t) noexcept {
     auto& self = thread_control::current();
-    const future_core* const outer = self.running_future;
-    const auto reasons_to_interrupt_outer = [&] {
-        return (outer && outer->was_interrupted() ? 1 : 0) +
-               (control_.load().at_least(run_state::stop) ? 1 : 0);
-    };
-    const int reasons_before = reasons_to_interrupt_outer();
-    const bool pending = self.is_interrupted();
+    // None while the inner task runs, unless that has one: whoever lies on top of it is on top of
+    // no other.
+    const future_core* const outer = std::exchange(self.running_future, nullptr);
+    bool pending = false;
+    bool missed = false;
     stop_slot stop;
     {
-        const suspended_scope suspended(self, outer);
-        run_task(w, found, stop);
+        const suspended_scope suspended(self, outer, missed);
+        pending = self.take_interrupt();
+        run_task(w, t, stop);
+        self.take_interrupt();
     }
-    // An interrupt that was meant for the inner task ends with it. One for the outer stays,
-    // unless it was felt before: then it must not come a second time.
-    if (wanted.was_interrupted()) self.take_interrupt();
-    if (pending || reasons_to_interrupt_outer() > reasons_before) self.interrupt();
-    return true;
+    self.running_future = outer;
+    if (pending || missed || control_.load().at_least(run_state::stop)) self.interrupt();
 }
 
 /// Takes a worker out of the books. Returns the thread that left before it, to be joined.
@@ -275,25 +328,61 @@ thread thread_pool_core::strike_out(worker& w) noexcept {
     last->index = w.index;
     workers_[w.index] = last;
     workers_.pop_back();
-    if (workers_.empty()) terminated_.notify_all(wake);  // for await_end()
+    // For await_end(). If it has not terminated yet, that will be told.
+    if (workers_.empty() && state() == run_state::terminated) terminated_.notify_all(wake);
     return std::exchange(last_to_leave_, std::move(w.handle));
 }
 
-void thread_pool_core::leave(worker& w, bool abruptly) noexcept {
+/// False if the worker has to go on: tasks are queued and nobody else is there, because they came
+/// just now or no successor could be made. A refusal by a factory of the user is final, as in the
+/// JDK.
+bool thread_pool_core::leave(worker& w, bool abruptly) noexcept {
     if (abruptly) control_.remove_worker();
     thread before = strike_out(w);
+    nudge_submitters();
     try_terminate();
     const auto seen = control_.load();
-    if (!seen.at_least(run_state::stop)) {
-        const int needed = core_times_out_.load() ? 0 : core_size_.load();
-        const bool enough = seen.workers() >= std::max(needed, queue_->empty() ? 0 : 1);
+    const int needed = core_times_out_.load() ? 0 : core_size_.load();
+    const bool has_successor = (abruptly || seen.workers() < needed);
+    bool refused = false;
+    // The thread that is joined below may still wait for a task that came just now.
+    if (!seen.at_least(run_state::stop) && (has_successor || is_stranded())) {
+        const auto failed_before = failed_threads_.load();
         try {
-            if (abruptly || !enough) add_worker(nullptr, limit::maximum);
+            if (!add_worker(nullptr, limit::maximum) && failed_threads_.load() != failed_before)
+                refused = has_successor && !is_own_factory(factory());
         } catch (...) {
             tell_uncaught(task(), std::current_exception());
         }
     }
+    // The look at what is queued comes after this: who left before could not come back, for its
+    // thread was this worker's to join.
     join_whatever_comes(before);
+    if (!refused && come_back(w)) return false;
+    // Whoever closes the pool has looked for stranded tasks while this worker was still there.
+    if (closing_.load()) drop_if_stranded();
+    return true;
+}
+
+/// Counts and enters again a worker that has left, if tasks are stranded. False also if another
+/// worker is about to join its thread: that one looks again when this thread has ended.
+bool thread_pool_core::come_back(worker& w) noexcept {
+    if (!is_stranded() || !count_worker(false, limit::maximum)) return false;
+    try {
+        auto again = w.shared_from_this();
+        std::lock_guard lock(mutex_);
+        if (!control_.load().at_least(run_state::stop) && last_to_leave_.joinable() &&
+            last_to_leave_.handle() == thread_handle::current()) {
+            w.index = workers_.size();
+            workers_.push_back(std::move(again));
+            w.handle = std::move(last_to_leave_);
+            completed_ -= worker::completed(w.tally());
+            return true;
+        }
+    } catch (const std::bad_alloc&) {}  // there are more workers than ever: one of them sees to it
+    control_.remove_worker();
+    try_terminate();
+    return false;
 }
 
 /// It is not replaced: the next thread of such a factory would hardly do better, and the one
@@ -304,20 +393,14 @@ void thread_pool_core::worker_never_started(worker& w) noexcept {
     w.first = task();
     control_.remove_worker();
     thread before = strike_out(w);
+    nudge_submitters();
     try_terminate();
+    if (closing_.load()) drop_stranded();
     join_whatever_comes(before);
 }
 
-/// True for a task that ended because shutdown_now() interrupted it: no news to anybody.
 bool thread_pool_core::is_asked_for(const std::exception_ptr& error) const noexcept {
-    if (!control_.load().at_least(run_state::stop)) return false;
-    try {
-        std::rethrow_exception(error);
-    } catch (const interrupted&) {
-        return true;
-    } catch (...) {
-        return false;
-    }
+    return control_.load().at_least(run_state::stop) && is_interruption(error);
 }
 
 void thread_pool_core::tell_uncaught(const task& t, const std::exception_ptr& error) noexcept {

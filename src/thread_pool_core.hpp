@@ -4,25 +4,22 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include <cadre/detail/condition.hpp>
+#include <cadre/detail/queue_fifo.hpp>
 #include <cadre/function_ref.hpp>
 #include <cadre/thread_pool_executor.hpp>
 
 #include "control_word.hpp"
+#include "forks.hpp"
+#include "pool_task.hpp"
+#include "pool_thread.hpp"
+#include "work_stealing_queue.hpp"
 #include "worker.hpp"
 
 namespace cadre::detail {
-
-/// The future of a task; null if it has none.
-inline future_core* result_of(const task& t) noexcept {
-    const auto identity = task_access::identity(t);
-    return identity & 1 ? nullptr : reinterpret_cast<future_core*>(identity);
-}
-
-/// Joins the thread and keeps an interrupt that comes meanwhile for later.
-void join_whatever_comes(thread& t) noexcept;
 
 /// All of a pool but its public face. Shared with the workers, which may outlive that face: the
 /// pool may be destroyed by one of its own tasks. How it works is told in thread_pool_core.cpp.
@@ -34,23 +31,39 @@ public:
     thread_pool_core(const thread_pool_core&) = delete;
     thread_pool_core& operator=(const thread_pool_core&) = delete;
 
+    /// Throws illegal_state in a child of the process that made the pool: its workers are not
+    /// there, and its locks may be held by nobody. Before any lock.
+    void check_process() const {
+        if (is_inherited()) refuse_inherited();
+    }
+    bool is_inherited() const noexcept { return forks_ != forks(); }
+    /// For an inherited pool: nothing of it can be ended or joined.
+    void keep_for_ever() noexcept;
+
     // Admission.
-    void execute(task t, thread_pool_executor& face);
+    void make_home_of(future_core& task) const noexcept { task.set_home(this, forks_); }
+    void execute(task&& t, thread_pool_executor& face);
     /// Core thread, queue, extra thread; false and t untouched if none of them.
     bool admit(task& t);
     /// As admit(), waiting for a place. Throws rejected_execution.
     void admit_waiting(task t, steady_time deadline);
-    void reject(task t, thread_pool_executor& face);
+    void reject(task&& t, thread_pool_executor& face);
     /// For a task that was put into the queue by other ways than admit(): a thread if there are
     /// fewer than the core, or none. Throws what the factory throws.
     void ensure_worker();
     void ensure_worker_quietly() noexcept;
+    /// True if ensure_worker() would try to add one.
+    bool lacks_worker() const noexcept {
+        return control_.load().workers() < std::max(core_size_.load(), 1);
+    }
     bool prestart_core_thread();
     int prestart_all_core_threads();
 
     // The life of a worker.
     void run_worker(worker& w) noexcept;
     bool run_in_place(worker& w, const future_core& wanted);
+    wait_helper::wait_mode wait_begins(worker& w, waiter& self);
+    void wait_ends(worker& w, waiter& self) noexcept;
     void worker_never_started(worker& w) noexcept;
 
     // The end.
@@ -61,11 +74,16 @@ public:
     bool await_termination(steady_time deadline);
     /// Waits until terminated and all threads are joined, whatever comes.
     void await_end() noexcept;
-    bool is_called_by_worker() const;
+    /// From now on, tasks that nobody can run any more are dropped, for somebody waits for the end.
+    void begin_close() noexcept {
+        closing_.store(true);
+        drop_if_stranded();
+    }
+    /// On a worker, or in the hook `terminated`: to wait for the end there is to wait for oneself.
+    bool is_called_inside() const;
+    /// The pool is destroyed inside: whoever called the hook `terminated` still needs this.
+    void outlive_caller();
     void try_terminate();
-    /// If tasks are queued and no thread can be made for them, drops them, for nobody ever will
-    /// run them.
-    void drop_if_stranded() noexcept;
 
     // Settings.
     void resize(int core, int maximum);
@@ -91,37 +109,80 @@ public:
     const std::string& name() const { return name_; }
     /// Tells the hook, or stderr, of what no future carries.
     void tell_uncaught(const task& t, const std::exception_ptr& error) noexcept;
+    /// True for what a task threw because shutdown_now() interrupted it: no news to anybody.
+    bool is_asked_for(const std::exception_ptr& error) const noexcept;
 
 private:
     // Admission.
-    task prepare(task t);
-    task decorated(task t);
+    void prepare(task& t);
     /// After a task was queued: false, with the task back in t, if the pool has shut down since.
     bool confirm_queued(std::uintptr_t identity, task& t);
     bool take_back(std::uintptr_t identity, task& t);
 
+    /// A search of the queue. A queue of the user's own may take tasks out for it that it puts back
+    /// later: so there is one search at a time, and until it is over the queue is not empty. What
+    /// is found is destroyed after it, and then the pool may have to be ended.
+    class search {
+    public:
+        explicit search(thread_pool_core& pool) : pool_(pool), lock_(pool.searching_) {
+            pool_.searches_begun_.fetch_add(1);
+        }
+        ~search() { pool_.searches_ended_.fetch_add(1); }
+        search(const search&) = delete;
+        search& operator=(const search&) = delete;
+
+    private:
+        thread_pool_core& pool_;
+        const std::lock_guard<std::mutex> lock_;
+    };
+    bool is_nothing_queued() const;
+
     // Workers.
-    enum class limit { core, maximum };
+    enum class limit { core, core_or_one, maximum };
     bool add_worker(task* first, limit within);
     bool count_worker(bool has_first, limit within);
+    int most_workers(limit within) const noexcept;
     bool enter_worker(const std::shared_ptr<worker>& w, thread& made, task* first);
-    thread make_thread(std::function<void()> body);
+    bool take_at_once(worker& w, task& next) noexcept;
     bool take_next(worker& w, task& next);
     bool run_task(worker& w, task& t, stop_slot& stop) noexcept;
-    void leave(worker& w, bool abruptly) noexcept;
+    bool is_passed_over(const worker& w, const task& t) const noexcept;
+    bool call_observed(worker& w, task& t, stop_slot& stop) noexcept;
+    bool call(thread_control& self, task& t, stop_slot& stop) noexcept;
+    bool run_meanwhile(worker& w);
+    void run_nested(worker& w, task& t) noexcept;
+    bool call_with_hooks(thread_control& self, task& t, stop_slot& stop) noexcept;
+    bool leave(worker& w, bool abruptly) noexcept;
+    bool come_back(worker& w) noexcept;
     thread strike_out(worker& w) noexcept;
     void interrupt_workers();
     bool is_stranded() const;
+    /// If tasks are queued and no thread is there nor can be made for them, drops them, for nobody
+    /// ever will run them. The second one does not try to make one.
+    void drop_if_stranded() noexcept;
+    void drop_stranded() noexcept;
     void nudge_workers();
+    void nudge_submitters();
     void nudge_an_idle_worker();
-    bool is_asked_for(const std::exception_ptr& error) const noexcept;
     void start_for_queued(int more);
     void link_cancellation();
     [[noreturn]] void refuse(const task& t, const char* why) const;
 
+    [[noreturn]] static void refuse_inherited();
+
+    using plain_handler = void (*)(task&&, thread_pool_executor&);
+    static plain_handler plain(const rejected_execution_handler& handler);
+
+    const std::uint32_t forks_ = forks();     // of the process that made it
+    std::shared_ptr<thread_pool_core> kept_;  // itself, by keep_for_ever()
+    thread_pool_core* kept_before_ = nullptr;
+    std::shared_ptr<thread_pool_core> destroyed_around_;  // by outlive_caller()
     const std::string name_;
     const pool_hooks hooks_;
+    task_observer* const observer_;  // of the hooks; null: none
     const std::unique_ptr<blocking_queue<task>> queue_;
+    fifo_queue<task>* const fifo_;         // the same, if it is of that kind
+    work_stealing_queue* const stealing_;  // the same, if it is of that kind
     const bool remove_on_cancel_;
     intrusive_ptr<cancel_listener> cancel_link_;  // set before the first task
 
@@ -130,8 +191,19 @@ private:
     std::atomic<int> maximum_size_;
     std::atomic<std::chrono::nanoseconds> keep_alive_;
     std::atomic<bool> core_times_out_;
+    std::atomic<std::uint32_t> failed_threads_ = 0;  // that were counted and could not be made
+    std::atomic<bool> closing_ = false;  // set before a look for stranded tasks; read after leaving
+    std::atomic<std::thread::id> tidying_by_ = {};  // the thread that runs the hook `terminated`
     std::atomic<std::int64_t> rejected_ = 0;
+    // What handler_ does, if that is a policy without members; null: handler_ must be read. So the
+    // policies are read without lock or count. Changed under mutex_.
+    std::atomic<plain_handler> plain_handler_;
     std::atomic<std::int64_t> uncaught_ = 0;
+    std::mutex searching_;  // held by a search, which calls the queue; mutex_ is not held then
+    std::atomic<std::uint64_t> searches_begun_ = 0;
+    std::atomic<std::uint64_t> searches_ended_ = 0;
+    std::atomic<int> too_deep_ =
+        0;  // workers that wait and have no stack to run anything meanwhile
 
     mutable std::mutex mutex_;  // guards all below
     condition terminated_;      // signalled when the state becomes terminated

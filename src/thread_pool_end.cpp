@@ -11,18 +11,16 @@
 
 namespace cadre::detail {
 
-void join_whatever_comes(thread& t) noexcept {
-    bool was_interrupted = false;
-    while (t.joinable()) {
-        try {
-            t.join();
-        } catch (const interrupted&) {
-            was_interrupted = true;
-        } catch (...) {
-            t.detach();  // it is the calling thread
-        }
-    }
-    if (was_interrupted) thread_control::current().interrupt();
+void thread_pool_core::refuse_inherited() {
+    throw illegal_state(
+        "the pool is of the process that this one was forked from, and so are its threads: make a "
+        "pool of your own");
+}
+
+void thread_pool_core::keep_for_ever() noexcept {
+    static constinit std::atomic<thread_pool_core*> last_kept = nullptr;  // leads to all of them
+    kept_ = shared_from_this();
+    kept_before_ = last_kept.exchange(this);
 }
 
 void thread_pool_core::shutdown() {
@@ -36,12 +34,20 @@ void thread_pool_core::shutdown() {
 /// True if tasks are queued and no thread is left to run them: the factory refused.
 bool thread_pool_core::is_stranded() const {
     const auto seen = control_.load();
-    return seen.workers() == 0 && !seen.at_least(run_state::stop) && !queue_->empty();
+    return seen.workers() == 0 && !seen.at_least(run_state::stop) && !is_nothing_queued();
 }
 
+/// That no worker is there proves nothing, for one that died may be about to be replaced. A thread
+/// that could not be made does.
 void thread_pool_core::drop_if_stranded() noexcept {
-    if (!is_stranded()) return;
-    ensure_worker_quietly();
+    while (is_stranded()) {
+        const auto failed_before = failed_threads_.load();
+        ensure_worker_quietly();
+        if (failed_threads_.load() != failed_before) return drop_stranded();
+    }
+}
+
+void thread_pool_core::drop_stranded() noexcept {
     if (!is_stranded()) return;
     try {
         tell_uncaught(task(), std::make_exception_ptr(illegal_state(
@@ -60,7 +66,12 @@ std::vector<task> thread_pool_core::shutdown_now() {
     } const terminates{*this};
     interrupt_workers();
     std::vector<task> never_ran;
-    queue_->extract_if([](const task&) { return true; }, never_ran);
+    if (stealing_) {
+        stealing_->drain_to(never_ran);
+    } else {
+        const search exclusive(*this);
+        queue_->extract_if([](const task&) { return true; }, never_ran);
+    }
     return never_ran;
 }
 
@@ -91,6 +102,12 @@ void thread_pool_core::nudge_workers() {
     for (auto* waiting : waiting_submitters_) waiting->nudge();
 }
 
+/// Has whoever waits for a place look at the state again: there may be one for a worker.
+void thread_pool_core::nudge_submitters() {
+    std::lock_guard lock(mutex_);
+    for (auto* waiting : waiting_submitters_) waiting->nudge();
+}
+
 void thread_pool_core::nudge_an_idle_worker() {
     {
         std::lock_guard lock(mutex_);
@@ -110,18 +127,20 @@ void thread_pool_core::try_terminate() {
     for (;;) {
         auto seen = control_.load();
         if (seen.is_running() || seen.at_least(run_state::tidying)) return;
-        if (!seen.at_least(run_state::stop) && !queue_->empty()) return;
+        if (!seen.at_least(run_state::stop) && !is_nothing_queued()) return;
         if (seen.workers() != 0) {
             nudge_an_idle_worker();
             return;
         }
         if (control_.try_tidy(seen)) break;
     }
+    tidying_by_ = std::this_thread::get_id();
     try {
         if (hooks_.terminated) hooks_.terminated();
     } catch (...) {
         tell_uncaught(task(), std::current_exception());
     }
+    tidying_by_ = std::thread::id();
     deferred_wake wake;
     std::lock_guard lock(mutex_);
     control_.advance(run_state::terminated);
@@ -129,7 +148,7 @@ void thread_pool_core::try_terminate() {
 }
 
 bool thread_pool_core::await_termination(steady_time deadline) {
-    if (deadline == forever && is_called_by_worker() && state() != run_state::terminated)
+    if (deadline == forever && is_called_inside() && state() != run_state::terminated)
         throw illegal_state("a task waits for the end of its own pool, which would never come");
     std::unique_lock lock(mutex_);
     return terminated_.wait_until(lock, deadline,
@@ -138,7 +157,7 @@ bool thread_pool_core::await_termination(steady_time deadline) {
 
 void thread_pool_core::await_end() noexcept {
     thread_control::current_whatever_comes();  // the waits below have no time to fail
-    drop_if_stranded();
+    begin_close();
     bool was_interrupted = false;
     thread last;
     for (bool over = false; !over;) {
@@ -156,9 +175,21 @@ void thread_pool_core::await_end() noexcept {
     if (was_interrupted) thread_control::current().interrupt();
 }
 
-bool thread_pool_core::is_called_by_worker() const {
+bool thread_pool_core::is_called_inside() const {
     const auto* self = thread_control::current_if_any();
-    return self && self->helper && self->helper->works_for() == this;
+    return (self && self->helper && self->helper->works_for() == this) ||
+           tidying_by_.load() == std::this_thread::get_id();
+}
+
+void thread_pool_core::outlive_caller() {
+    thread_local std::shared_ptr<thread_pool_core> destroyed_here;
+    const auto self = std::this_thread::get_id();
+    if (tidying_by_.load() != self) return;
+    // The hook may have been called inside that of another pool, which then goes on later.
+    destroyed_around_ = destroyed_here;
+    while (destroyed_around_ && destroyed_around_->tidying_by_.load() != self)
+        destroyed_around_ = destroyed_around_->destroyed_around_;
+    const auto over = std::exchange(destroyed_here, shared_from_this());
 }
 
 }  // namespace cadre::detail

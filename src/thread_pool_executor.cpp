@@ -32,6 +32,13 @@ thread_pool_options options_of(int core, int maximum, std::chrono::nanoseconds k
     return options;
 }
 
+/// For whatever needs the threads or the locks of the pool: in a child of fork() those are not
+/// there, and those somebody may have held who is not there either.
+detail::thread_pool_core& at_home(const std::shared_ptr<detail::thread_pool_core>& core) {
+    core->check_process();
+    return *core;
+}
+
 }  // namespace
 
 thread_pool_executor::thread_pool_executor(thread_pool_options options)
@@ -46,15 +53,22 @@ thread_pool_executor::thread_pool_executor(int core_pool_size, int maximum_pool_
                                       std::move(queue), std::move(factory), std::move(handler))) {}
 
 thread_pool_executor::~thread_pool_executor() {
+    if (core_->is_inherited()) {
+        core_->keep_for_ever();
+        return;
+    }
     core_->shutdown();
-    if (!core_->is_called_by_worker()) core_->await_end();
+    if (core_->is_called_inside())
+        core_->outlive_caller();
+    else
+        core_->await_end();
 }
 
 void thread_pool_executor::execute(task t) { core_->execute(std::move(t), *this); }
 
-void thread_pool_executor::shutdown() { core_->shutdown(); }
+void thread_pool_executor::shutdown() { at_home(core_).shutdown(); }
 
-std::vector<task> thread_pool_executor::shutdown_now() { return core_->shutdown_now(); }
+std::vector<task> thread_pool_executor::shutdown_now() { return at_home(core_).shutdown_now(); }
 
 bool thread_pool_executor::is_shutdown() const { return state() >= run_state::shutdown; }
 
@@ -66,59 +80,63 @@ bool thread_pool_executor::is_terminating() const {
 bool thread_pool_executor::is_terminated() const { return state() == run_state::terminated; }
 
 bool thread_pool_executor::await_termination(std::chrono::nanoseconds timeout) {
-    return core_->await_termination(detail::deadline_after(timeout));
+    return at_home(core_).await_termination(detail::deadline_after(timeout));
 }
 
 void thread_pool_executor::close() {
-    if (core_->is_called_by_worker())
-        throw illegal_state("close() on a worker of the pool would wait for itself");
+    if (at_home(core_).is_called_inside())
+        throw illegal_state("close() inside the pool would wait for itself");
     core_->shutdown();
-    core_->drop_if_stranded();
+    core_->begin_close();
     executor_service::close();
 }
 
 int thread_pool_executor::core_pool_size() const { return core_->core_pool_size(); }
-void thread_pool_executor::set_core_pool_size(int core) { core_->set_core_pool_size(core); }
+void thread_pool_executor::set_core_pool_size(int core) { at_home(core_).set_core_pool_size(core); }
 int thread_pool_executor::maximum_pool_size() const { return core_->maximum_pool_size(); }
 void thread_pool_executor::set_maximum_pool_size(int maximum) {
-    core_->set_maximum_pool_size(maximum);
+    at_home(core_).set_maximum_pool_size(maximum);
 }
-void thread_pool_executor::resize(int core, int maximum) { core_->resize(core, maximum); }
+void thread_pool_executor::resize(int core, int maximum) { at_home(core_).resize(core, maximum); }
 std::chrono::nanoseconds thread_pool_executor::keep_alive() const { return core_->keep_alive(); }
 void thread_pool_executor::set_keep_alive(std::chrono::nanoseconds keep_alive) {
-    core_->set_keep_alive(keep_alive);
+    at_home(core_).set_keep_alive(keep_alive);
 }
 bool thread_pool_executor::allows_core_thread_time_out() const {
     return core_->allows_core_thread_time_out();
 }
 void thread_pool_executor::allow_core_thread_time_out(bool allow) {
-    core_->allow_core_thread_time_out(allow);
+    at_home(core_).allow_core_thread_time_out(allow);
 }
-cadre::thread_factory thread_pool_executor::thread_factory() const { return core_->factory(); }
+cadre::thread_factory thread_pool_executor::thread_factory() const {
+    return at_home(core_).factory();
+}
 void thread_pool_executor::set_thread_factory(cadre::thread_factory factory) {
-    core_->set_thread_factory(std::move(factory));
+    at_home(core_).set_thread_factory(std::move(factory));
 }
 cadre::rejected_execution_handler thread_pool_executor::rejected_execution_handler() const {
-    return core_->handler();
+    return at_home(core_).handler();
 }
 void thread_pool_executor::set_rejected_execution_handler(
     cadre::rejected_execution_handler handler) {
-    core_->set_rejected_execution_handler(std::move(handler));
+    at_home(core_).set_rejected_execution_handler(std::move(handler));
 }
 
-bool thread_pool_executor::prestart_core_thread() { return core_->prestart_core_thread(); }
-int thread_pool_executor::prestart_all_core_threads() { return core_->prestart_all_core_threads(); }
+bool thread_pool_executor::prestart_core_thread() { return at_home(core_).prestart_core_thread(); }
+int thread_pool_executor::prestart_all_core_threads() {
+    return at_home(core_).prestart_all_core_threads();
+}
 
 bool thread_pool_executor::remove_task(const detail::future_core* wanted) {
-    return core_->remove(reinterpret_cast<std::uintptr_t>(wanted));
+    return at_home(core_).remove(reinterpret_cast<std::uintptr_t>(wanted));
 }
 
 std::size_t thread_pool_executor::remove_if(function_ref<bool(const task&)> unwanted) {
-    return core_->remove_if(unwanted);
+    return at_home(core_).remove_if(unwanted);
 }
 
 void thread_pool_executor::purge() {
-    core_->remove_if([](const task& t) {
+    at_home(core_).remove_if([](const task& t) {
         const auto* result = detail::result_of(t);
         return result && result->is_cancelled();
     });
@@ -136,7 +154,7 @@ std::int64_t thread_pool_executor::completed_task_count() const {
     return snapshot().completed_task_count;
 }
 run_state thread_pool_executor::state() const { return core_->state(); }
-pool_snapshot thread_pool_executor::snapshot() const { return core_->snapshot(); }
+pool_snapshot thread_pool_executor::snapshot() const { return at_home(core_).snapshot(); }
 
 std::string thread_pool_executor::to_string() const {
     const auto s = snapshot();
@@ -159,9 +177,7 @@ std::string thread_pool_executor::to_string() const {
 // ---- policies
 
 void abort_policy::operator()(task t, thread_pool_executor& pool) const {
-    throw rejected_execution(
-        (t.name().empty() ? std::string("a task") : "task '" + std::string(t.name()) + "'") +
-        " was rejected from " + pool.to_string());
+    throw rejected_execution(detail::called(t) + " was rejected from " + pool.to_string());
 }
 
 void caller_runs_policy::operator()(task t, thread_pool_executor& pool) const {

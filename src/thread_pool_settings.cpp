@@ -52,16 +52,22 @@ thread_pool_options completed(thread_pool_options options) {
 thread_pool_core::thread_pool_core(thread_pool_options options)
     : name_(std::move(options.name)),
       hooks_(std::move(options.hooks)),
+      observer_(hooks_.observer.get()),
       queue_(std::move(options.queue)),
+      fifo_(queue_ ? queue_->as_fifo() : nullptr),
+      stealing_(queue_ ? queue_->as_work_stealing() : nullptr),
       remove_on_cancel_(options.remove_on_cancel),
       core_size_(options.core_pool_size),
       maximum_size_(options.maximum_pool_size),
       keep_alive_(options.keep_alive),
       core_times_out_(options.allow_core_thread_time_out),
       factory_(checked(std::move(options.thread_factory), "thread_factory")),
-      handler_(checked(std::move(options.rejection), "rejection")) {}
+      handler_(checked(std::move(options.rejection), "rejection")) {
+    plain_handler_.store(plain(*handler_));
+}
 
 std::shared_ptr<thread_pool_core> thread_pool_core::make(thread_pool_options options) {
+    watch_forks();
     auto core = std::make_shared<thread_pool_core>(completed(std::move(options)));
     if (core->remove_on_cancel_) core->link_cancellation();
     return core;
@@ -139,6 +145,7 @@ void thread_pool_core::set_rejected_execution_handler(rejected_execution_handler
     auto next = checked(std::move(handler), "rejected_execution_handler");
     std::lock_guard lock(mutex_);
     handler_.swap(next);
+    plain_handler_.store(plain(*handler_));
 }
 
 thread_factory thread_pool_core::factory() const {
@@ -165,9 +172,13 @@ bool thread_pool_core::remove(std::uintptr_t identity) {
 }
 
 std::size_t thread_pool_core::remove_if(function_ref<bool(const task&)> unwanted) {
-    const auto removed = queue_->remove_if(unwanted);
-    try_terminate();  // in case the pool waited for the queue to be empty
-    return removed;
+    struct at_the_end {
+        thread_pool_core& pool;
+        ~at_the_end() { pool.try_terminate(); }  // in case it waited for the queue, or the search
+    } const terminates{*this};
+    std::vector<task> removed;
+    const search exclusive(*this);
+    return queue_->extract_if(unwanted, removed);
 }
 
 pool_snapshot thread_pool_core::snapshot() const {

@@ -95,7 +95,10 @@ void timer_core::decorate(const std::function<task(task)>& decorator) {
         ~body() {
             if (timer) timer->abandon();
         }
-        void operator()() { timer->run_due(); }
+        void operator()() {
+            const auto alive = timer;
+            alive->run_due();
+        }
         std::string_view task_name() const noexcept { return timer->name(); }
         int task_priority() const noexcept { return timer->priority(); }
     };
@@ -134,13 +137,19 @@ task_statistics timer_core::statistics() const {
         return details_->statistics;
     }
     task_statistics plain;
-    plain.failures = state() == future_state::failed ? 1 : 0;
-    plain.runs = state() == future_state::success ? 1 : plain.failures;
+    const auto how = state();
+    if (how != future_state::success && how != future_state::failed) return plain;
+    plain.runs = 1;
+    plain.failures = how == future_state::failed ? 1 : 0;
+    plain.last_duration = plain.longest_duration = duration_;
     return plain;
 }
 
+bool timer_core::is_decorated() const noexcept {
+    return has_details_ && details_->decoration.load() != details::decoration_state::none;
+}
+
 void timer_core::execute() {
-    const intrusive_ptr<timer_core> alive(this);
     // Planned last of all: from then on another worker may run it again.
     struct at_the_end {
         timer_core& timer;
@@ -148,7 +157,7 @@ void timer_core::execute() {
             if (timer.periodic_ && !timer.is_done()) timer.plan_next_run();
         }
     } const planning{*this};
-    if (has_details_ && details_->decoration.load() != details::decoration_state::none)
+    if (is_decorated())
         run_decorated();
     else
         run_due();
@@ -180,12 +189,10 @@ void timer_core::release_decoration() noexcept {
 void timer_core::on_done(future_state) { release_decoration(); }
 
 void timer_core::on_cancelled_unstarted() {
-    if (!queue().remove_on_cancel.load() || !queue().remove(*this)) return;
-    if (const auto pool = queue().pool.lock()) pool->try_terminate();  // it may have been the last
+    if (queue().removes_cancelled()) queue().drop(*this);
 }
 
 void timer_core::run_due() {
-    const intrusive_ptr<timer_core> alive(this);
     if (!queue().may_run(*this, steady_time::min())) {  // its time has come
         cancel(false);
     } else if (periodic_) {
@@ -197,38 +204,54 @@ void timer_core::run_due() {
     }
 }
 
-bool timer_core::survives(const std::exception_ptr& error) {
-    if (is_cancelled()) return false;  // it was made to throw
-    {
-        std::lock_guard lock(details_->mutex);
-        ++details_->statistics.failures;
+/// When it began. Unknown to a one-shot whose statistics nobody can ask for.
+steady_time timer_core::call_begins() const {
+    return periodic_ || (!has_no_future_ && is_shared()) ? queue().now() : steady_time::min();
+}
+
+void timer_core::call_ends(steady_time start) {
+    const auto end = start == steady_time::min() ? start : queue().now();
+    if (periodic_) {
+        details_->started = start;
+        details_->finished = end;
+    } else {
+        duration_ = end - start;
     }
-    if (details_->when.options.on_error == on_error::stop) return false;
-    queue().tell_failed(*this, error);
-    return true;
+}
+
+/// What a run threw: counted and told before anybody who waits for the end of the task knows.
+bool timer_core::survives(const std::exception_ptr& error) {
+    const bool failed = !is_cancelled();  // else it was made to throw
+    details_->threw = true;
+    count_run(failed);
+    if (failed) queue().tell_failed(*this, error);
+    return failed && details_->when.options.on_error == on_error::keep_going;
 }
 
 void timer_core::run_periodic() {
-    const auto start = queue().now();
+    details_->threw = false;
     bool started = false;
-    const bool again = run_and_reset(&started);
-    const auto duration = queue().now() - start;
-    if (started) {
-        std::lock_guard lock(details_->mutex);
-        auto& so_far = details_->statistics;
-        ++so_far.runs;
-        so_far.last_duration = duration;
-        so_far.longest_duration = std::max(so_far.longest_duration, nanoseconds(duration));
-        if (details_->when.period.count() > 0 && duration > details_->when.period)
-            ++so_far.overruns;
-    }
-    if (started && !again && state() == future_state::failed) queue().tell_failed(*this, error());
+    run_and_reset(&started);
+    if (started && !details_->threw) count_run(false);
+}
+
+void timer_core::count_run(bool failed) {
+    const auto period = details_->when.period;
+    const nanoseconds duration = details_->finished - details_->started;
+    std::lock_guard lock(details_->mutex);
+    auto& so_far = details_->statistics;
+    ++so_far.runs;
+    if (failed) ++so_far.failures;
+    so_far.last_duration = duration;
+    so_far.longest_duration = std::max(so_far.longest_duration, duration);
+    if (period.count() > 0 && duration > period) ++so_far.overruns;
 }
 
 void timer_core::plan_next_run() {
     try {
-        const auto next = time_after(queue().now());
-        if (!next || !queue().requeue(*this, *next)) cancel(false);
+        const auto finished = is_decorated() ? queue().now() : details_->finished;
+        const auto next = time_after(finished);
+        if (!next || !queue().requeue(*this, *next, finished)) cancel(false);
     } catch (...) {  // no memory: it cannot go on, and whoever waits must know
         const auto error = std::current_exception();
         if (set_exception(error)) queue().tell_failed(*this, error);
@@ -261,7 +284,9 @@ std::optional<steady_time> timer_core::time_after(steady_time finished) {
         }
     }
     if (own.planned == forever) return forever;
-    return saturated_add(own.planned, jitter_of(when.options.jitter, queue().salt() + sequence_));
+    const auto seed = scrambled(queue().salt() + sequence_) +
+                      static_cast<std::uint64_t>(own.planned.time_since_epoch().count());
+    return saturated_add(own.planned, jitter_of(when.options.jitter, seed));
 }
 
 }  // namespace cadre::detail

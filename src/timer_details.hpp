@@ -18,6 +18,11 @@ struct timer_core::details {
     timetable when;
     steady_time planned = {};  // the time of the run under way or to come, before any jitter
 
+    // Of the thread that runs it, about the last run.
+    steady_time started = {};
+    steady_time finished = {};
+    bool threw = false;
+
     // What decorate_task made of it. Taken by whoever moves `decoration` away from idle: the
     // thread that runs it, or the one that throws it away.
     enum class decoration_state { none, idle, running, gone };
@@ -31,14 +36,17 @@ struct timer_core::details {
 /// A timer as hooks and predicates see it; running it does nothing.
 class timer_view {
 public:
-    explicit timer_view(timer_core& timer) noexcept : timer_(&timer) {}
+    explicit timer_view(timer_core& timer, std::int64_t stamp = 0) noexcept
+        : timer_(&timer), stamp_(stamp) {}
     void operator()() const noexcept {}
     std::string_view task_name() const noexcept { return timer_->name(); }
     int task_priority() const noexcept { return timer_->priority(); }
     std::uintptr_t task_identity() const noexcept { return timer_->identity(); }
+    std::int64_t task_stamp() const noexcept { return stamp_; }
 
 private:
     timer_core* timer_;
+    std::int64_t stamp_;
 };
 
 }  // namespace cadre::detail

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A heap of four children a node, ordered by time, then by the order of insertion. Each entry is a
-// time and a pointer; the task knows its place, so that it can be taken out again without a search.
+// The tasks are kept by timer_heap.hpp. Each knows its place there, so that it can be taken out
+// again without a search.
+//
+// The pool's state is looked at under the mutex, in the same hold under which a task is put in. A
+// shutdown changes the state first and looks at the queue afterwards, so either the one who puts a
+// task in sees the shutdown, or the shutdown sees the task. A task may also be put in after a
+// shutdown, which has perhaps seen nothing and is about to end the pool: so whoever does that asks
+// for a worker, which keeps the pool from ending, and takes the task out again if it has ended. It
+// is the same with a worker that leaves, and with a cancellation: that is looked for before a
+// periodic task is put in again, and the canceller looks here after it has cancelled.
 //
 // Of the threads that wait while there is a task, one, the leader, sleeps until the time of the
 // head, the others without a time: one task wakes one thread. Whoever leaves the waiting for
@@ -10,9 +18,10 @@
 // long. So, whenever mutex_ is free: if there is a task and somebody waits, there is a leader, or
 // somebody has been woken who will lead.
 //
-// Times of the wall clock are kept as times of the steady clock, worked out anew whenever the two
-// have moved against each other. While there are such tasks, the leader looks at least once a
-// second.
+// Times of the wall clock are kept as times of the steady clock, all worked out with one offset, so
+// that their order is that of the wall clock, and anew whenever the two have moved against each
+// other. While there are such tasks, the leader looks at least once a second; the first of them
+// wakes it, wherever it is in the queue.
 
 #include "timer_queue.hpp"
 
@@ -35,8 +44,9 @@ timer_queue::timer_queue(scheduler_clock& clock)
       counts_flights_(&clock != &scheduler_clock::system()),
       salt_(counts_flights_ ? 0 : std::random_device()()) {}
 
-void timer_queue::open(std::weak_ptr<thread_pool_core> taker) {
-    pool = std::move(taker);
+void timer_queue::open(const std::shared_ptr<thread_pool_core>& taker) {
+    pool = taker;
+    core_.store(taker.get());
     clock_.subscribe(*this);
     subscribed_.store(true);
 }
@@ -47,92 +57,88 @@ void timer_queue::leave_clock() noexcept {
 
 void timer_queue::close() noexcept {
     leave_clock();
-    std::vector<entry> dropped;
+    heap dropped;
     {
         std::lock_guard lock(mutex_);
+        core_.store(nullptr);
         closed_ = true;
-        dropped.swap(heap_);
-        for (const entry& e : dropped) e.timer->place_ = timer_core::not_queued;
+        dropped.swap(timers_);
+        dropped.for_each([](const entry& e) { e.timer->place_ = heap::nowhere; });
     }
-    for (const entry& e : dropped) taken::adopt(e.timer)->abandon();
+    dropped.for_each([](const entry& e) { taken::adopt(e.timer)->abandon(); });
 }
 
-// ---- the heap
+namespace {
 
-bool timer_queue::before(const entry& a, const entry& b) const noexcept {
-    if (a.due != b.due) return a.due < b.due;
-    return a.timer->sequence_ < b.timer->sequence_;
+/// The offset is what wall_offset() says. With the same offset, the order stays the same.
+steady_time steady_time_at(std::chrono::system_clock::time_point wall,
+                           std::chrono::nanoseconds offset) noexcept {
+    return steady_time(saturated_difference(wall.time_since_epoch(), offset));
 }
 
-void timer_queue::put(std::size_t place, const entry& e) noexcept {
-    heap_[place] = e;
-    e.timer->place_ = static_cast<std::uint32_t>(place);
-}
+}  // namespace
 
-void timer_queue::sift_up(std::size_t place, entry e) noexcept {
-    while (place > 0) {
-        const std::size_t parent = (place - 1) / arity;
-        if (!before(e, heap_[parent])) break;
-        put(place, heap_[parent]);
-        place = parent;
-    }
-    put(place, e);
-}
+// ---- in and out
 
-void timer_queue::sift_down(std::size_t place, entry e) noexcept {
-    for (;;) {
-        const std::size_t first = place * arity + 1;
-        if (first >= heap_.size()) break;
-        std::size_t least = first;
-        const std::size_t end = std::min(first + arity, heap_.size());
-        for (std::size_t child = first + 1; child < end; ++child)
-            if (before(heap_[child], heap_[least])) least = child;
-        if (!before(heap_[least], e)) break;
-        put(place, heap_[least]);
-        place = least;
-    }
-    put(place, e);
-}
-
-timer_queue::taken timer_queue::take_out(std::size_t place) noexcept {
-    const entry out = heap_[place];
-    const entry last = heap_.back();
-    heap_.pop_back();
-    if (place < heap_.size()) {
-        if (place > 0 && before(last, heap_[(place - 1) / arity]))
-            sift_up(place, last);
+void timer_queue::put_in(taken timer, steady_time due, deferred_wake& wake) {
+    const bool by_wall_clock = timer->follows_wall_clock();
+    if (by_wall_clock) {  // as the clock is now: it may have been set since `due` was worked out
+        if (wall_timers_ == 0)
+            wall_offset_ = wall_offset();
         else
-            sift_down(place, last);
+            follow_wall_clock();
+        due = steady_time_at(timer->wall_time(), wall_offset_);
     }
-    out.timer->place_ = timer_core::not_queued;
-    if (out.timer->follows_wall_clock()) --wall_timers_;
-    return taken::adopt(out.timer);
+    timers_.insert(*timer, due, by_wall_clock ? heap::region::near : heap::region::any);
+    // Whoever leads while nobody follows the wall clock does not look at it.
+    const bool is_first_to_follow = by_wall_clock && ++wall_timers_ == 1;
+    if (timer.detach() == timers_.front().timer || is_first_to_follow) wake_leader(wake);
+}
+
+timer_queue::taken timer_queue::take_out(timer_core& timer) noexcept {
+    timers_.remove(timer);
+    if (timer.follows_wall_clock()) --wall_timers_;
+    return taken::adopt(&timer);
 }
 
 bool timer_queue::insert(taken timer, steady_time due) {
     deferred_wake wake;
     std::lock_guard lock(mutex_);
     if (closed_) return false;
-    const bool by_wall_clock = timer->follows_wall_clock();
-    if (by_wall_clock) {  // as the clock is now: it may have been set since `due` was worked out
-        if (wall_timers_ == 0) wall_offset_ = wall_offset();
-        due = steady_time_of(timer->wall_time());
-    }
-    heap_.push_back({});
-    if (by_wall_clock) ++wall_timers_;
-    timer->sequence_ = next_sequence_++;
-    timer_core* const inserted = timer.detach();
-    sift_up(heap_.size() - 1, {due, inserted});
-    if (inserted->place_ == 0) wake_leader(wake);
+    put_in(std::move(timer), due, wake);
+    return true;
+}
+
+bool timer_queue::admit(taken timer, steady_time due) {
+    deferred_wake wake;
+    std::lock_guard lock(mutex_);
+    if (closed_ || !may_run(core_.load()->state(), *timer, due)) return false;
+    put_in(std::move(timer), due, wake);
     return true;
 }
 
 timer_queue::taken timer_queue::remove(timer_core& timer) {
     deferred_wake wake;
     std::lock_guard lock(mutex_);
-    if (timer.place_ == timer_core::not_queued) return nullptr;
+    if (timer.place_ == heap::nowhere) return nullptr;
     quiet_.notify_all(wake);
-    return take_out(timer.place_);
+    return take_out(timer);
+}
+
+bool timer_queue::drop(timer_core& timer) {
+    taken dropped;
+    bool pool_ends = false;
+    {
+        deferred_wake wake;
+        std::lock_guard lock(mutex_);
+        if (timer.place_ == heap::nowhere) return false;
+        quiet_.notify_all(wake);
+        dropped = take_out(timer);
+        pool_ends = core_.load()->state() != run_state::running;
+    }
+    if (!pool_ends) return true;
+    if (const auto core = pool.lock()) core->try_terminate();
+    return true;
 }
 
 std::vector<timer_queue::taken> timer_queue::extract_if(
@@ -142,14 +148,14 @@ std::vector<timer_queue::taken> timer_queue::extract_if(
     std::vector<entry> found;
     deferred_wake wake;
     std::lock_guard lock(mutex_);
-    for (const entry& e : heap_)
+    timers_.for_each([&](const entry& e) {
         if (wanted(*e.timer, e.due)) found.push_back(e);
-    std::sort(found.begin(), found.end(),
-              [this](const entry& a, const entry& b) { return before(a, b); });
+    });
+    std::sort(found.begin(), found.end(), heap::before);
     if (found.size() > most) found.resize(most);
     out.reserve(found.size());
     make_room(found.size());
-    for (const entry& e : found) out.push_back(take_out(e.timer->place_));
+    for (const entry& e : found) out.push_back(take_out(*e.timer));
     quiet_.notify_all(wake);
     return out;
 }
@@ -158,37 +164,55 @@ timer_queue::taken timer_queue::extract_first(function_ref<bool(timer_core&, ste
     deferred_wake wake;
     std::lock_guard lock(mutex_);
     const entry* first = nullptr;
-    for (const entry& e : heap_)
-        if (wanted(*e.timer, e.due) && (!first || before(e, *first))) first = &e;
+    timers_.for_each([&](const entry& e) {
+        if (wanted(*e.timer, e.due) && (!first || heap::before(e, *first))) first = &e;
+    });
     if (!first) return nullptr;
     quiet_.notify_all(wake);
-    return take_out(first->timer->place_);
+    return take_out(*first->timer);
 }
 
 void timer_queue::for_each(function_ref<void(timer_core&, steady_time)> visit) const {
     std::lock_guard lock(mutex_);
-    for (const entry& e : heap_) visit(*e.timer, e.due);
+    timers_.for_each([&](const entry& e) { visit(*e.timer, e.due); });
 }
 
 std::size_t timer_queue::size() const {
     std::lock_guard lock(mutex_);
-    return heap_.size();
+    return timers_.size();
 }
 
 std::optional<steady_time> timer_queue::time_of(const timer_core& timer) {
     std::lock_guard lock(mutex_);
     follow_wall_clock();
-    if (timer.place_ == timer_core::not_queued) return std::nullopt;
-    return heap_[timer.place_].due;
+    if (timer.place_ == heap::nowhere) return std::nullopt;
+    return timers_.due_of(timer);
 }
 
 // ---- waiting for the head
 
-bool timer_queue::is_due() const { return !heap_.empty() && heap_.front().due <= clock_.now(); }
+bool timer_queue::is_due() {
+    if (timers_.empty()) return false;
+    const auto due = timers_.front().due;
+    if (due <= seen_now_) return true;  // the clock never goes back
+    seen_now_ = clock_.now();
+    return due <= seen_now_;
+}
 
-timer_queue::taken timer_queue::take_head() noexcept {
+timer_queue::given timer_queue::take_head() noexcept {
     if (counts_flights_) ++in_flight_;
-    return take_out(0);
+    const auto due = timers_.front().due;
+    return {take_out(*timers_.front().timer), due};
+}
+
+std::chrono::nanoseconds timer_queue::lateness() {
+    std::lock_guard lock(mutex_);
+    if (timers_.empty()) return {};
+    const auto due = timers_.front().due;
+    if (due == forever) return {};
+    const std::chrono::nanoseconds late =
+        saturated_difference(clock_.now().time_since_epoch(), due.time_since_epoch());
+    return std::max(std::chrono::nanoseconds(0), late);
 }
 
 void timer_queue::landed() noexcept {
@@ -198,13 +222,13 @@ void timer_queue::landed() noexcept {
     if (in_flight_ > 0 && --in_flight_ == 0) quiet_.notify_all(wake);
 }
 
-timer_queue::taken timer_queue::poll() {
+timer_queue::given timer_queue::poll() {
     std::lock_guard lock(mutex_);
     follow_wall_clock();
-    return is_due() ? take_head() : nullptr;
+    return is_due() ? take_head() : given();
 }
 
-timer_queue::taken timer_queue::poll_until(steady_time deadline) {
+timer_queue::given timer_queue::poll_until(steady_time deadline) {
     thread_control::current().throw_if_interrupted();
     deferred_wake wake;
     std::unique_lock lock(mutex_);
@@ -229,7 +253,7 @@ void wake_on_time() noexcept {
 
 }  // namespace
 
-timer_queue::taken timer_queue::wait_for_head(std::unique_lock<std::mutex>& lock,
+timer_queue::given timer_queue::wait_for_head(std::unique_lock<std::mutex>& lock,
                                               steady_time deadline) {
     for (;;) {
         follow_wall_clock();
@@ -237,10 +261,10 @@ timer_queue::taken timer_queue::wait_for_head(std::unique_lock<std::mutex>& lock
         waiter self;
         self.thread->throw_if_interrupted();
         const auto real_now = std::chrono::steady_clock::now();
-        if (deadline != forever && real_now >= deadline) return nullptr;
+        if (deadline != forever && real_now >= deadline) return {};
         auto until = deadline;
-        if (!leader_ && !heap_.empty()) {
-            until = std::min(until, clock_.real_time_of(heap_.front().due));
+        if (!leader_ && !timers_.empty()) {
+            until = std::min(until, clock_.real_time_of(timers_.front().due));
             if (wall_timers_ > 0) until = std::min(until, real_now + wall_clock_look);
             leader_ = &self;
             wake_on_time();
@@ -253,7 +277,7 @@ timer_queue::taken timer_queue::wait_for_head(std::unique_lock<std::mutex>& lock
 
 /// Lets somebody lead, if there is a task to wait for and nobody does.
 void timer_queue::appoint_leader(deferred_wake& wake) noexcept {
-    if (leader_ || heap_.empty() || waiters_.empty()) return;
+    if (leader_ || timers_.empty() || waiters_.empty()) return;
     waiter& next = *waiters_.front();
     waiters_.remove(next);
     wake.wake(next);
@@ -270,11 +294,7 @@ void timer_queue::wake_leader(deferred_wake& wake) noexcept {
 // ---- clocks
 
 steady_time timer_queue::steady_time_of(std::chrono::system_clock::time_point wall) const {
-    const auto wall_now = clock_.wall_now();
-    const auto now = clock_.now();
-    if (wall <= wall_now) return now;
-    const auto rest = saturated_difference(wall.time_since_epoch(), wall_now.time_since_epoch());
-    return rest >= forever - now ? forever : now + rest;
+    return steady_time_at(wall, wall_offset());
 }
 
 std::chrono::nanoseconds timer_queue::wall_offset() const {
@@ -289,17 +309,17 @@ void timer_queue::follow_wall_clock() {
     const auto offset = wall_offset();
     const auto moved = saturated_difference(offset, wall_offset_);
     if (-tolerance < moved && moved < tolerance) return;
+    timers_.retime([offset](const entry& e) {
+        return e.timer->follows_wall_clock() ? steady_time_at(e.timer->wall_time(), offset) : e.due;
+    });
     wall_offset_ = offset;
-    for (entry& e : heap_)
-        if (e.timer->follows_wall_clock()) e.due = steady_time_of(e.timer->wall_time());
-    for (std::size_t place = heap_.size(); place-- > 0;) sift_down(place, heap_[place]);
 }
 
 void timer_queue::time_changed() {
     deferred_wake wake;
     std::lock_guard lock(mutex_);
     follow_wall_clock();
-    if (!heap_.empty()) wake_leader(wake);
+    if (!timers_.empty()) wake_leader(wake);
 }
 
 std::optional<steady_time> timer_queue::next_due() {
@@ -307,8 +327,8 @@ std::optional<steady_time> timer_queue::next_due() {
     if (!core || core->state() >= run_state::stop) return std::nullopt;
     std::lock_guard lock(mutex_);
     follow_wall_clock();
-    if (heap_.empty() || heap_.front().due == forever) return std::nullopt;
-    return heap_.front().due;
+    if (timers_.empty() || timers_.front().due == forever) return std::nullopt;
+    return timers_.front().due;
 }
 
 void timer_queue::await_quiet() {
@@ -332,22 +352,43 @@ bool is_cancelled(const timer_core& timer) {
 
 }  // namespace
 
-bool timer_queue::may_run(const timer_core& timer, steady_time due) const {
+run_state timer_queue::pool_state() const {
+    auto* const known = core_.load();
+    const auto* self = thread_control::current_if_any();
+    if (known && self && self->helper && self->helper->works_for() == known)
+        return known->state();  // its worker keeps it alive
     const auto core = pool.lock();
-    const auto state = core ? core->state() : run_state::terminated;
+    return core ? core->state() : run_state::terminated;
+}
+
+bool timer_queue::may_run(run_state state, const timer_core& timer, steady_time due) const {
     if (state == run_state::running) return true;
     if (state >= run_state::stop) return false;
     return timer.is_periodic() ? run_periodic_after_shutdown.load()
                                : run_delayed_after_shutdown.load() || due <= clock_.now();
 }
 
-bool timer_queue::requeue(timer_core& timer, steady_time due) {
-    if (!may_run(timer, due)) return false;
-    if (!insert(taken(&timer), due)) return false;
-    if (!may_run(timer, due) && remove(timer)) return false;
-    if (timer.is_done() && remove_on_cancel.load()) remove(timer);  // cancelled in between
-    if (const auto core = pool.lock()) core->ensure_worker_quietly();
-    return true;
+bool timer_queue::may_run(const timer_core& timer, steady_time due) const {
+    return may_run(pool_state(), timer, due);
+}
+
+bool timer_queue::requeue(timer_core& timer, steady_time due, steady_time finished) {
+    bool lacks_worker = false;
+    {
+        deferred_wake wake;
+        std::lock_guard lock(mutex_);
+        if (closed_ || timer.is_done()) return false;
+        auto& core = *core_.load();
+        if (!may_run(core.state(), timer, due)) return false;
+        seen_now_ = std::max(seen_now_, finished);
+        put_in(taken(&timer), due, wake);
+        lacks_worker = core.lacks_worker();
+    }
+    if (!lacks_worker) return true;
+    const auto core = pool.lock();
+    if (core) core->ensure_worker_quietly();
+    // As with one that is scheduled: if there was no worker, the pool may have ended meanwhile.
+    return (core && core->state() < run_state::stop) || !remove(timer);
 }
 
 void timer_queue::apply_shutdown_policies() {
@@ -366,9 +407,10 @@ void timer_queue::apply_shutdown_policies() {
 void timer_queue::tell_failed(timer_core& timer, const std::exception_ptr& error) noexcept {
     try {
         const task shown{timer_view(timer)};
+        const auto core = pool.lock();
         if (periodic_failed)
             periodic_failed(shown, error);
-        else
+        else if (!core || !core->is_asked_for(error))
             report_uncaught(timer.name().empty()
                                 ? std::string("a periodic task")
                                 : "periodic task '" + std::string(timer.name()) + "'",

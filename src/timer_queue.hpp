@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -11,17 +12,25 @@
 #include <cadre/detail/condition.hpp>
 #include <cadre/detail/timer_core.hpp>
 #include <cadre/function_ref.hpp>
+#include <cadre/thread_pool_executor.hpp>
+
+#include "forks.hpp"
+#include "timer_heap.hpp"
 
 namespace cadre::detail {
 
 class thread_pool_core;
 
-/// When the tasks of a scheduler are due: a heap that knows each task's place in it, so that one
-/// can be taken out in logarithmic time, and the threads that wait for the head. Shared by the
-/// scheduler and its tasks, which may outlive it. How it works is told in timer_queue.cpp.
+/// When the tasks of a scheduler are due, and the threads that wait for the first of them. Shared
+/// by the scheduler and its tasks, which may outlive it. How it works is told in timer_queue.cpp.
 class timer_queue final : public clock_listener {
 public:
     using taken = intrusive_ptr<timer_core>;
+    /// One that was due.
+    struct given {
+        taken timer = nullptr;  // null: none
+        steady_time due = {};
+    };
 
     explicit timer_queue(scheduler_clock& clock);
     timer_queue(const timer_queue&) = delete;
@@ -32,7 +41,7 @@ public:
     }
     /// Once, before the first task: the pool that takes the tasks. From now on the clock tells of
     /// its changes.
-    void open(std::weak_ptr<thread_pool_core> taker);
+    void open(const std::shared_ptr<thread_pool_core>& taker);
     /// Drops what is queued and leaves the clock.
     void close() noexcept;
     /// The clock may go after this.
@@ -40,13 +49,21 @@ public:
 
     /// Strong guarantee: if there is no memory, the task is not queued. False if closed.
     bool insert(taken timer, steady_time due);
+    /// The same, but false also if the pool's state and the policies forbid that it runs.
+    bool admit(taken timer, steady_time due);
     /// The first task that is due; nothing if none is, or none was by the deadline.
-    taken poll();
-    taken poll_until(steady_time deadline);
+    given poll();
+    given poll_until(steady_time deadline);
     /// Takes out this one; nothing if it is not queued.
     taken remove(timer_core& timer);
-    /// Queues a task again after a run; false if it is to run no more.
-    bool requeue(timer_core& timer, steady_time due);
+    /// Takes out one that was cancelled, which may have been all that the pool waited for. False if
+    /// it is not queued.
+    bool drop(timer_core& timer);
+    /// Whether a task is to leave when it is cancelled. Never in a process that was forked: whoever
+    /// held the mutex is not there to let go.
+    bool removes_cancelled() const noexcept { return remove_on_cancel.load() && forks_ == forks(); }
+    /// Queues a task again after a run that ended at `finished`; false if it is to run no more.
+    bool requeue(timer_core& timer, steady_time due, steady_time finished);
     /// What poll() or poll_until() gave is done with.
     void landed() noexcept;
     /// Takes out those that `wanted` accepts, up to `most`, the earliest first. `wanted` is shown
@@ -64,6 +81,13 @@ public:
     void apply_shutdown_policies();
     /// How long a time of the wall clock may be relied on at most: it may be set.
     static constexpr std::chrono::seconds wall_clock_look = std::chrono::seconds(1);
+
+    /// For how long the first task has been due; zero if it is not.
+    std::chrono::nanoseconds lateness();
+    /// Of a task that was due then, for task_observer::stamp_of(): that time, on the real clock.
+    std::int64_t stamp_of(steady_time due) const noexcept {
+        return counts_flights_ ? 0 : std::max<std::int64_t>(due.time_since_epoch().count(), 1);
+    }
 
     steady_time now() const { return clock_.now(); }
     scheduler_clock& clock() const { return clock_; }
@@ -89,37 +113,37 @@ public:
     std::function<void(const task&, std::exception_ptr)> periodic_failed;  // likewise
 
 private:
-    struct entry {
-        steady_time due;
-        timer_core* timer;  // counted
-    };
-    static constexpr std::size_t arity = 4;
+    using heap = timer_heap<timer_core>;
+    using entry = heap::entry;
 
     ~timer_queue() { leave_clock(); }
     std::chrono::nanoseconds wall_offset() const;
+    run_state pool_state() const;
+    bool may_run(run_state state, const timer_core& timer, steady_time due) const;
 
     // All below need the mutex held.
-    bool before(const entry& a, const entry& b) const noexcept;
-    void put(std::size_t place, const entry& e) noexcept;
-    void sift_up(std::size_t place, entry e) noexcept;
-    void sift_down(std::size_t place, entry e) noexcept;
-    taken take_out(std::size_t place) noexcept;
-    bool is_due() const;
+    void put_in(taken timer, steady_time due, deferred_wake& wake);
+    taken take_out(timer_core& timer) noexcept;
+    bool is_due();
     void follow_wall_clock();
-    taken take_head() noexcept;
-    taken wait_for_head(std::unique_lock<std::mutex>& lock, steady_time deadline);
+    given take_head() noexcept;
+    given wait_for_head(std::unique_lock<std::mutex>& lock, steady_time deadline);
     void appoint_leader(deferred_wake& wake) noexcept;
     void wake_leader(deferred_wake& wake) noexcept;
 
     scheduler_clock& clock_;
     std::atomic<bool> subscribed_ = false;
+    const std::uint32_t forks_ = forks();  // of the process that made it
     const bool counts_flights_;
     const std::uint64_t salt_;
     std::atomic<std::uint32_t> references_ = 1;
+    // What `pool` points to; null from close() on. It may be followed with the mutex held, for the
+    // pool closes the queue before it goes, and by a worker of that pool.
+    std::atomic<thread_pool_core*> core_ = nullptr;
 
-    mutable std::mutex mutex_;  // guards all below
-    std::vector<entry> heap_;
-    std::uint64_t next_sequence_ = 0;
+    mutable std::mutex mutex_;                   // guards all below
+    heap timers_;                                // each counted
+    steady_time seen_now_ = steady_time::min();  // the clock has shown this
     std::size_t wall_timers_ = 0;                // how many of them follow the wall clock
     std::chrono::nanoseconds wall_offset_ = {};  // wall clock - steady clock, when last looked
     wait_list waiters_;

@@ -7,6 +7,7 @@
 
 #include <cadre/detail/thread_control.hpp>
 #include <cadre/task.hpp>
+#include <cadre/task_observer.hpp>
 #include <cadre/thread.hpp>
 
 namespace cadre::detail {
@@ -14,12 +15,15 @@ namespace cadre::detail {
 class thread_pool_core;
 
 /// A thread of a pool and what it has done.
-class worker final : public wait_helper {
+class worker final : public wait_helper, public std::enable_shared_from_this<worker> {
 public:
     explicit worker(thread_pool_core& pool) : pool_(pool) {}
 
-    /// Takes the wanted task out of the pool's queue, if it is there, and runs it.
+    /// Takes the wanted task out of the pool's queue, if it is there, and runs it; in a
+    /// work-stealing pool, any task.
     bool run_in_place(const future_core& wanted) override;
+    wait_mode wait_begins(waiter& self) override;
+    void wait_ends(waiter& self) noexcept override;
     const void* works_for() const noexcept override { return &pool_; }
 
     // How many tasks it has completed and how many it runs now (more than one if it runs some in
@@ -38,46 +42,23 @@ public:
     /// acquire: who sees a task as completed sees what it did; pairs with end_task().
     std::uint64_t tally() const noexcept { return tally_.load(std::memory_order_acquire); }
 
-    task first;             // what it starts with; its own once it is started
-    stop_slot stop;         // of the tasks without a future that it runs
-    thread handle;          // guarded by the pool's mutex
+    task first;      // what it starts with; its own once it is started
+    stop_slot stop;  // of the tasks without a future that it runs
+    thread handle;   // guarded by the pool's mutex
+    task_observer::worker_record* observed = nullptr;  // the observer's; of the worker's thread
     std::size_t index = 0;  // among the pool's workers; guarded by the pool's mutex
     // Of its thread: set when that has begun to take tasks. Only from then on it is interrupted,
     // so that no interrupt reaches what the thread factory wraps round it.
     std::atomic<thread_control*> started = nullptr;
+    // How it waits inside a task; its own. See work_stealing_wait.cpp.
+    enum class waiting { no, on_call, too_deep } waits = waiting::no;
+    bool has_stack = true;  // when it last looked for something to run meanwhile
 
 private:
     static constexpr std::uint64_t one_completed = 1 << 16;
 
     thread_pool_core& pool_;
     std::atomic<std::uint64_t> tally_ = 0;
-};
-
-/// What the thread of a worker runs. The thread runs as soon as the factory has made it, but may
-/// only begin when the pool has entered the worker in its books; if the pool cannot, it ends.
-class worker_start {
-public:
-    worker_start(std::shared_ptr<thread_pool_core> pool, std::shared_ptr<worker> w)
-        : pool_(std::move(pool)), worker_(std::move(w)) {}
-    worker_start(const worker_start&) = delete;
-    worker_start& operator=(const worker_start&) = delete;
-    /// Tells the pool if the worker was to begin and its thread ended without having done so.
-    ~worker_start();
-
-    void run();
-    void begin() noexcept { decide(go); }
-    void call_off() noexcept { decide(off); }
-
-private:
-    static constexpr std::uint32_t undecided = 0;
-    static constexpr std::uint32_t go = 1;
-    static constexpr std::uint32_t off = 2;
-    void decide(std::uint32_t decision) noexcept;
-
-    const std::shared_ptr<thread_pool_core> pool_;
-    const std::shared_ptr<worker> worker_;
-    std::atomic<std::uint32_t> decision_ = undecided;
-    std::atomic<bool> entered_ = false;
 };
 
 }  // namespace cadre::detail

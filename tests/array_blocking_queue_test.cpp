@@ -25,6 +25,7 @@ INSTANTIATE_TEST_SUITE_P(fairness, array_blocking_queue_test, ::testing::Bool(),
 /// Capacity 10, holding 0 to 9, with the front in the middle of the array.
 std::unique_ptr<array_blocking_queue<item>> straddling_queue(bool fair) {
     auto queue = std::make_unique<array_blocking_queue<item>>(10, fair);
+    EXPECT_EQ(queue->capacity(), 10);
     for (int i = 0; i < 6; ++i) queue->add(-2);
     queue->clear();
     for (int i = 0; i < 6; ++i) queue->add(-2);

@@ -38,6 +38,11 @@ protected:
                 ++taken;
             }));
     }
+    void start_anew() {
+        takers.clear();
+        queue.clear();
+        taken = 0;
+    }
     bool eventually_taken(int count) {
         return eventually([&] { return taken >= count; });
     }
@@ -193,31 +198,45 @@ TEST_F(takers_of_delayed, one_element_serves_one_taker) {
 }
 
 TEST_F(takers_of_delayed, a_follower_leads_when_the_leader_is_interrupted) {
-    queue.put({steady::now() + 100ms});
-    start_takers(3);
-    takers.front()->interrupt();
-    EXPECT_TRUE(takers.front()->was_interrupted());
-    EXPECT_TRUE(eventually_taken(1));
-    EXPECT_FALSE(early);
+    with_enough_time([&](auto time) {
+        start_anew();
+        queue.put({steady::now() + time});
+        start_takers(3);
+        takers.front()->interrupt();
+        if (!takers.front()->was_interrupted()) return false;
+        EXPECT_TRUE(eventually_taken(1));
+        EXPECT_FALSE(early);
+        return true;
+    });
 }
 
 TEST_F(takers_of_delayed, a_follower_leads_when_the_leader_times_out) {
-    queue.put({steady::now() + 100ms});
-    waiting_call leader([&] { EXPECT_EQ(queue.poll_for(20ms), std::nullopt); });
-    start_takers(2);
-    EXPECT_TRUE(leader.returned());
-    EXPECT_TRUE(eventually_taken(1));
-    EXPECT_FALSE(early);
+    with_enough_time([&](auto time) {
+        start_anew();
+        queue.put({steady::now() + time});
+        bool too_late = false;
+        waiting_call leader([&] { too_late = queue.poll_for(time / 4).has_value(); });
+        start_takers(2);
+        EXPECT_TRUE(leader.returned());
+        if (too_late) return false;
+        EXPECT_TRUE(eventually_taken(1));
+        EXPECT_FALSE(early);
+        return true;
+    });
 }
 
 TEST_F(takers_of_delayed, the_next_head_is_waited_for_when_the_head_is_removed) {
-    queue.put({steady::now() + 100ms, 1});
-    queue.put({steady::now() + 150ms, 2});
-    start_takers(3);
-    EXPECT_EQ(queue.remove_if([](const delayed& x) { return x.number == 1; }), 1u);
-    EXPECT_TRUE(eventually_taken(1));
-    EXPECT_TRUE(queue.empty());
-    EXPECT_FALSE(early);
+    with_enough_time([&](auto time) {
+        start_anew();
+        queue.put({steady::now() + time, 1});
+        queue.put({steady::now() + 2 * time, 2});
+        start_takers(3);
+        if (queue.remove_if([](const delayed& x) { return x.number == 1; }) == 0) return false;
+        EXPECT_TRUE(eventually_taken(1));
+        EXPECT_TRUE(queue.empty());
+        EXPECT_FALSE(early);
+        return true;
+    });
 }
 
 TEST_F(takers_of_delayed, an_earlier_head_is_taken_while_the_leader_sleeps_for_a_later_one) {

@@ -86,5 +86,12 @@ TEST(single_thread_scheduled_executor, refuses_an_empty_factory) {
     EXPECT_THROW(executors::single_thread_scheduled_executor(nullptr), std::invalid_argument);
 }
 
+TEST(scheduled_thread_pool_executor, made_of_empty_braces_has_the_defaults) {
+    scheduled_thread_pool_executor pool({});
+    EXPECT_EQ(pool.core_pool_size(), available_processors());
+    EXPECT_EQ(scheduled_thread_pool_executor(3).core_pool_size(), 3);
+    EXPECT_EQ(scheduled_thread_pool_executor(std::size_t{3}).core_pool_size(), 3);
+}
+
 }  // namespace
 }  // namespace cadre::testing

@@ -266,5 +266,16 @@ TEST(callable, refuses_an_empty_function_when_it_is_made) {
     EXPECT_THROW(executors::callable(static_cast<void (*)()>(nullptr), 1), std::invalid_argument);
 }
 
+TEST(executors, refuse_to_wrap_no_service) {
+    EXPECT_THROW((void)executors::unconfigurable(nullptr), std::invalid_argument);
+}
+
+TEST(executors, bring_the_completion_service) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    executor_completion_service<int> done(pool);
+    done.submit([] { return 42; });
+    EXPECT_EQ(done.take().get(), 42);
+}
+
 }  // namespace
 }  // namespace cadre::testing

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "support/allocations.hpp"
 #include "support/eventually.hpp"
 #include "support/held_task.hpp"
 #include <cadre/executors.hpp>
@@ -134,6 +135,43 @@ TEST(future_await, awaits_one_after_another) {
     add_up(sum, *pool, 10'000);
     EXPECT_TRUE(sum.over.wait());
     EXPECT_EQ(sum.value, 10'000L * 10'001 / 2);
+}
+
+TEST(future_await, leaks_nothing_if_there_is_no_memory_to_wait) {
+    struct awaiting {  // the frame is there before the memory is gone
+        static detached on(future<int> awaited, int succeeding, bool& refused) {
+            const failing_allocation_scope scope(succeeding);
+            try {
+                co_await std::move(awaited);
+            } catch (const std::bad_alloc&) {
+                refused = true;
+            }
+        }
+    };
+    for (int succeeding = 0;; ++succeeding) {
+        const auto before = blocks_in_use();
+        bool refused = false;
+        {
+            future_task task([] { return 1; });
+            awaiting::on(task.get_future(), succeeding, refused);
+            task();
+        }
+        EXPECT_EQ(blocks_in_use(), before);
+        if (!refused) break;
+    }
+}
+
+TEST(future_await, may_be_asked_of_a_future_with_a_name) {
+    future_task task([] { return 42; });
+    int seen = 0;
+    struct awaiting {
+        static detached on(future<int>& awaited, int& seen) { seen = co_await awaited; }
+    };
+    auto named = task.get_future();
+    awaiting::on(named, seen);
+    EXPECT_FALSE(named.valid()) << "the value is given once";
+    task();
+    EXPECT_EQ(seen, 42);
 }
 
 }  // namespace

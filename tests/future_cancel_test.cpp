@@ -280,6 +280,28 @@ TEST(future_cancel, holds_no_lock_of_ours_while_a_stop_callback_uses_the_same_fu
     task.ends_interrupted();
 }
 
+TEST(future_cancel, holds_no_lock_of_ours_while_a_stop_callback_waits_for_the_task) {
+    gate registered;
+    gate told;
+    gate asked;
+    bool in_time = false;
+    running_task<void> task([&] {
+        std::stop_callback on_stop(this_thread::stop_token(), [&] {
+            told.open();
+            in_time = asked.wait();
+        });
+        registered.open();
+        EXPECT_TRUE(told.wait());
+        EXPECT_TRUE(this_thread::stop_token().stop_requested());
+        asked.open();
+        eventually([] { return this_thread::is_interrupted(); });
+    });
+    EXPECT_TRUE(registered.wait());
+    EXPECT_TRUE(task->cancel(true));
+    EXPECT_TRUE(in_time);
+    task.ends_interrupted();
+}
+
 TEST(future_cancel, has_stopped_the_token_when_the_interrupt_arrives) {
     for (int round = 0; round < 200; ++round) {
         gate has_token;
@@ -384,6 +406,37 @@ TEST(future_cancel, by_the_task_itself_is_possible) {
     EXPECT_TRUE(interrupted_there);
     EXPECT_FALSE(this_thread::interrupted()) << "the interrupt outlived its task";
     EXPECT_THROW(task.get_future().get(), cancellation);
+}
+
+// The interrupt comes for a task that has been put aside for the one it waits for.
+TEST(future_cancel, an_interrupt_reaches_a_task_that_was_running_another_in_its_place) {
+    const auto pool = executors::fixed_thread_pool(1);
+    std::atomic<bool> callback_waits = false;
+    std::atomic<bool> inner_runs = false;
+    std::atomic<bool> callback_over = false;
+    std::atomic<bool> felt = false;
+    auto outer = pool->submit([&](std::stop_token token) {
+        auto inner = pool->submit([&] {
+            inner_runs = true;
+            while (!callback_over) std::this_thread::yield();
+        });
+        const std::stop_callback delays_the_interrupt(token, [&] {
+            while (!inner_runs) std::this_thread::yield();
+        });
+        callback_waits = true;
+        while (!token.stop_requested()) std::this_thread::yield();
+        try {
+            inner.get();
+            felt = this_thread::is_interrupted();
+        } catch (const interrupted&) {
+            felt = true;
+        }
+    });
+    while (!callback_waits) std::this_thread::yield();  // else it would run on the worker itself
+    EXPECT_TRUE(outer.cancel(true));
+    callback_over = true;
+    pool->close();
+    EXPECT_TRUE(felt);
 }
 
 }  // namespace

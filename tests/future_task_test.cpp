@@ -410,6 +410,16 @@ TEST(future_task, run_again_from_inside_itself_does_nothing) {
     EXPECT_FALSE(reset);
 }
 
+TEST(future_task, that_was_moved_away_is_an_empty_task) {
+    future_task task([] { return 1; });
+    const auto moved = std::move(task);
+    EXPECT_TRUE(task == nullptr);
+    EXPECT_EQ(task.task_name(), "");
+    EXPECT_EQ(task.task_priority(), 0);
+    const auto pool = executors::fixed_thread_pool(1);
+    EXPECT_THROW(pool->execute(std::move(task)), std::invalid_argument);
+}
+
 TEST(future_task, that_was_moved_away_says_so) {
     future_task<int> task([] { return 1; });
     auto moved = std::move(task);
@@ -418,6 +428,11 @@ TEST(future_task, that_was_moved_away_says_so) {
     EXPECT_THROW((void)task.get_future(), illegal_state);
     moved();
     EXPECT_EQ(moved.get_future().get(), 1);
+}
+
+TEST(future_task, refuses_an_empty_on_done) {
+    using on_done = std::function<void(future_state)>;
+    EXPECT_THROW(future_task<int>([] { return 1; }, on_done()), std::invalid_argument);
 }
 
 }  // namespace

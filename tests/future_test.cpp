@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "support/counted.hpp"
+#include "support/done_future.hpp"
 #include "support/eventually.hpp"
 #include "support/manual_executor.hpp"
 #include "support/waiting_call.hpp"
@@ -37,12 +38,6 @@ static_assert(std::is_copy_constructible_v<shared_future<int>>);
 template <class T>
 future<T> failed_future() {
     future_task<T> task([]() -> T { throw std::out_of_range("no such page"); });
-    task();
-    return task.get_future();
-}
-template <class F>
-auto done_future(F f) {
-    future_task task(std::move(f));
     task();
     return task.get_future();
 }
@@ -440,6 +435,12 @@ TEST(future, lets_through_what_moving_the_value_out_throws) {
     task();
     EXPECT_EQ(result.state(), future_state::success);
     EXPECT_THROW(result.get(), std::range_error);
+}
+
+TEST(shared_future, of_void_gives_void) {
+    static_assert(std::is_same_v<decltype(std::declval<shared_future<void>&>().get()), void>);
+    static_assert(std::is_same_v<decltype(std::declval<shared_future<int>&>().get()), const int&>);
+    static_assert(std::is_same_v<decltype(std::declval<shared_future<int&>&>().get()), int&>);
 }
 
 }  // namespace

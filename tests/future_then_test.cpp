@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/done_future.hpp"
 #include "support/eventually.hpp"
 #include "support/held_task.hpp"
 #include "support/manual_executor.hpp"
@@ -22,13 +23,7 @@
 namespace cadre::testing {
 namespace {
 
-template <class F>
-auto done_future(F f) {
-    future_task task(std::move(f));
-    task();
-    return task.get_future();
-}
-const auto fails = []() -> int { throw std::out_of_range("no such page"); };
+const auto looks_in_vain = []() -> int { throw std::out_of_range("no such page"); };
 
 TEST(future_then, gives_the_continuation_the_value) {
     future_task task([] { return 6; });
@@ -72,7 +67,7 @@ TEST(future_then, passes_a_failure_by_what_takes_a_value) {
         called = true;
         return x;
     };
-    future_task task(fails);
+    future_task task(looks_in_vain);
     future later = task.get_future().then(continuation).then(continuation);
     task();
     EXPECT_EQ(later.state(), future_state::failed);
@@ -102,7 +97,7 @@ TEST(future_then, gives_what_takes_the_future_every_outcome) {
         return done.state();
     };
     EXPECT_EQ(done_future([] { return 1; }).then(state_of).get(), future_state::success);
-    EXPECT_EQ(done_future(fails).then(state_of).get(), future_state::failed);
+    EXPECT_EQ(done_future(looks_in_vain).then(state_of).get(), future_state::failed);
     future_task cancelled([] { return 1; });
     future later = cancelled.get_future().then(state_of);
     cancelled.cancel();
@@ -110,7 +105,7 @@ TEST(future_then, gives_what_takes_the_future_every_outcome) {
 }
 
 TEST(future_then, lets_what_takes_the_future_recover_from_a_failure) {
-    future recovered = done_future(fails).then([](future<int> failed) {
+    future recovered = done_future(looks_in_vain).then([](future<int> failed) {
         try {
             return failed.get();
         } catch (const std::out_of_range&) {
@@ -168,10 +163,11 @@ TEST(future_then, hands_the_continuation_to_the_executor_when_the_task_is_comple
 
 TEST(future_then, troubles_the_executor_only_if_there_is_something_to_run) {
     manual_executor queue;
-    future by_value = done_future(fails).then(queue, [](int x) { return x; });
+    future by_value = done_future(looks_in_vain).then(queue, [](int x) { return x; });
     EXPECT_EQ(queue.waiting(), 0u);
     EXPECT_THROW(by_value.get(), std::out_of_range);
-    future by_future = done_future(fails).then(queue, [](future<int> f) { return f.state(); });
+    future by_future =
+        done_future(looks_in_vain).then(queue, [](future<int> f) { return f.state(); });
     EXPECT_EQ(queue.waiting(), 1u);
     queue.run_all();
     EXPECT_EQ(by_future.get(), future_state::failed);
@@ -287,7 +283,7 @@ TEST(future_then, builds_a_very_deep_chain_on_what_is_complete) {
 }
 
 TEST(future_then, fails_a_very_deep_chain_from_the_front) {
-    future_task task(fails);
+    future_task task(looks_in_vain);
     future last = deep_chain(task.get_future());
     task();
     EXPECT_THROW(last.get(), std::out_of_range);
@@ -336,6 +332,17 @@ TEST(future_then, is_waited_for_on_the_pool_that_is_to_run_it) {
         return pool->submit([] { return 6; }).then(*pool, [](int x) { return x * 7; }).get();
     });
     EXPECT_EQ(outer.get_for(guard), 42);
+}
+
+TEST(future_then, takes_a_pointer_to_a_member) {
+    struct answer {
+        int value = 42;
+        int doubled() const { return 2 * value; }
+    };
+    future_task task([] { return answer(); });
+    auto doubled = task.get_future().then(&answer::doubled);
+    task();
+    EXPECT_EQ(doubled.get(), 84);
 }
 
 }  // namespace

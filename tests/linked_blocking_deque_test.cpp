@@ -34,6 +34,11 @@ protected:
     deque empty;
 };
 
+TEST_F(linked_blocking_deque_test, knows_its_capacity) {
+    EXPECT_EQ(full.capacity(), 3);
+    EXPECT_EQ(empty.capacity(), unbounded);
+}
+
 // LBD-001, LBD-008
 TEST_F(linked_blocking_deque_test, inserts_at_either_end) {
     EXPECT_TRUE(empty.offer_first(2));

@@ -153,19 +153,31 @@ TEST(linked_blocking_queue, allocates_nothing_once_it_has_seen_its_usual_length)
 
 TEST(linked_blocking_queue, gives_the_memory_of_a_burst_back) {
     linked_blocking_queue<task> queue;
-    const auto before = blocks_in_use();
+    const auto before = memory_in_use();
     for (int i = 0; i < 200'000; ++i) queue.put([] {});
-    EXPECT_GT(blocks_in_use(), before + 2000);
+    EXPECT_GT(memory_in_use(), before + 200'000 * 64);
     for (int i = 0; i < 200'000; ++i) queue.take();
-    EXPECT_LT(blocks_in_use(), before + 300);  // a megabyte of 4 KB each
+    EXPECT_LT(memory_in_use(), before + 4 * (1 << 20));
     queue.clear();
-    EXPECT_LE(blocks_in_use(), before + 1);
+    EXPECT_LT(memory_in_use(), before + (1 << 20));
     for (int i = 0; i < 200'000; ++i) queue.put([] {});
     {
         std::vector<task> out;
         queue.drain_to(out);
     }
-    EXPECT_LE(blocks_in_use(), before + 1);
+    EXPECT_LT(memory_in_use(), before + (1 << 20));
+}
+
+TEST(linked_blocking_queue, gives_the_memory_of_what_is_removed_back) {
+    linked_blocking_queue<task> queue;
+    const auto before = memory_in_use();
+    const auto any = [](const task&) { return true; };
+    for (int i = 0; i < 200'000; ++i) queue.put([] {});
+    EXPECT_EQ(queue.remove_if(any), 200'000U);
+    EXPECT_LT(memory_in_use(), before + (1 << 20));
+    for (int i = 0; i < 200'000; ++i) queue.put([] {});
+    for (int i = 0; i < 200'000; ++i) EXPECT_TRUE(queue.extract_first(any));
+    EXPECT_LT(memory_in_use(), before + 4 * (1 << 20));
 }
 
 // The putter that was woken for the room must not keep the wake-up to itself.
@@ -184,6 +196,35 @@ TEST(linked_blocking_queue, a_putter_that_gets_no_memory_leaves_the_room_to_the_
     EXPECT_FALSE(fails.returned());
     EXPECT_TRUE(succeeds.returned());
     EXPECT_EQ(queue.size(), 2u);
+}
+
+TEST(linked_blocking_queue, holds_tasks_that_are_empty) {
+    linked_blocking_queue<task> queue;
+    queue.put(task());
+    queue.put(named("second", [] {}));
+    queue.put(task());
+    queue.put(task());
+    std::vector<bool> filled;
+    queue.for_each([&](const task& t) { filled.push_back(static_cast<bool>(t)); });
+    EXPECT_EQ(filled, (std::vector<bool>{false, true, false, false}));
+    EXPECT_FALSE(queue.take());
+    EXPECT_EQ(queue.take().name(), "second");
+    queue.remove_if([](const task& t) { return !t; }, 1);
+    EXPECT_EQ(queue.size(), 1u);  // and is destroyed with the queue
+}
+
+// Whoever takes an element may know that it is the last one.
+TEST(linked_blocking_queue, may_be_destroyed_as_soon_as_what_was_put_is_taken) {
+    for (int round = 0; round < 2000; ++round) {
+        auto queue = std::make_unique<linked_blocking_queue<int>>();
+        cadre::thread putter([&queue = *queue] { queue.put(1); });
+        if (round % 2)
+            queue->take();
+        else
+            while (!queue->poll()) {}
+        queue.reset();
+        putter.join();
+    }
 }
 
 TEST(linked_blocking_queue, holds_elements_larger_than_a_chunk_is_meant_to_be) {

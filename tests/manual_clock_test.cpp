@@ -55,6 +55,16 @@ TEST(manual_clock, advances_to_a_time_of_either_clock_and_never_back) {
     EXPECT_THROW(clock.advance(-1ns), std::invalid_argument);
 }
 
+TEST(manual_clock, advances_to_its_last_instant_but_one) {
+    const auto end = std::chrono::steady_clock::time_point::max();
+    manual_clock clock;
+    scheduled_pool pool(clock);
+    const auto never = pool.schedule([] {}, std::chrono::nanoseconds::max());
+    clock.advance_to(end);
+    EXPECT_EQ(clock.now(), end - 1ns);
+    EXPECT_FALSE(never.is_done());
+}
+
 TEST(manual_clock, setting_the_wall_clock_passes_no_time) {
     manual_clock clock;
     const auto start = clock.now();

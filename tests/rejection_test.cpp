@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -319,6 +320,23 @@ TEST_F(rejection_by_block, a_raised_maximum_ends_the_wait) {
     EXPECT_TRUE(submitter.returned());
     EXPECT_EQ(running.ended(), 0);
 }
+// What wakes a submitter that waits for a place is none of the factory's business.
+TEST_F(rejection_by_block, a_change_does_not_interrupt_a_wait_in_the_thread_factory) {
+    future_task<void> permission([] {});
+    auto permitted = permission.get_future();
+    gate in_factory;
+    pool.set_thread_factory([&](std::function<void()> body) {
+        in_factory.open();
+        permitted.wait();
+        return default_thread_factory()(std::move(body));
+    });
+    waiting_call submitter([&] { pool.execute([] {}); });
+    pool.set_maximum_pool_size(2);
+    ASSERT_TRUE(in_factory.wait());
+    pool.set_maximum_pool_size(3);
+    permission();
+    EXPECT_TRUE(submitter.returned());
+}
 TEST_F(rejection_by_block, a_resize_ends_the_wait) {
     waiting_call submitter([&] { pool.execute([] {}); });
     pool.resize(1, 2);
@@ -342,6 +360,61 @@ TEST(rejection, a_resize_lets_those_in_who_wait_at_a_queue_without_room) {
     pool.resize(2, 2);
     EXPECT_TRUE(submitter.returned());
     EXPECT_EQ(held.ended(), 0);
+}
+
+/// The threads of the first `granted` calls; then none.
+thread_factory for_a_while(int granted) {
+    return [left = std::make_shared<std::atomic<int>>(granted)](std::function<void()> body) {
+        return (*left)-- > 0 ? thread(std::move(body)) : thread();
+    };
+}
+// WK-18
+TEST(rejection, those_who_wait_for_a_place_are_told_when_the_last_worker_cannot_be_replaced) {
+    for (const bool has_queue : {false, true}) {
+        thread_pool_executor pool({.core_pool_size = 1,
+                                   .maximum_pool_size = 1,
+                                   .queue = has_queue ? room_for(1) : no_room(),
+                                   .thread_factory = for_a_while(1),
+                                   .rejection = block_policy{},
+                                   .hooks = {.uncaught_exception = [](auto&, auto) {}}});
+        gate die;
+        pool.execute([&] {
+            die.wait();
+            throw std::runtime_error("it dies");
+        });
+        if (has_queue) pool.execute([] {});
+        std::atomic<int> rejected = 0;
+        const auto submits = [&] {
+            EXPECT_THROW(pool.execute([] {}), rejected_execution);
+            ++rejected;
+        };
+        waiting_call first(submits);
+        waiting_call second(submits);
+        EXPECT_EQ(rejected, 0);
+        die.open();
+        EXPECT_TRUE(first.returned());
+        EXPECT_TRUE(second.returned());
+        EXPECT_EQ(rejected, 2);
+    }
+}
+TEST(rejection, those_who_wait_for_a_place_get_the_thread_of_a_worker_that_left) {
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .maximum_pool_size = 1,
+                               .queue = no_room(),
+                               .rejection = block_policy{},
+                               .hooks = {.uncaught_exception = [](auto&, auto) {}}});
+    for (int round = 0; round < 50; ++round) {
+        gate die;
+        pool.execute([&] {
+            die.wait();
+            throw std::runtime_error("it dies");
+        });
+        std::atomic<int> ran = 0;
+        waiting_call submitter([&] { pool.execute([&] { ++ran; }); });
+        die.open();
+        EXPECT_TRUE(submitter.returned());
+        EXPECT_TRUE(eventually([&] { return ran == 1; }));
+    }
 }
 
 }  // namespace

@@ -244,5 +244,25 @@ TEST(scheduled_decorate, a_task_for_which_there_is_no_memory_leaves_nothing_behi
     EXPECT_FALSE(result.is_done());
 }
 
+TEST(scheduled_decorate, a_given_task_for_which_there_is_no_memory_is_cancelled) {
+    const int before = counted<>::alive;
+    manual_clock clock;
+    decorations all;
+    scheduled_pool pool({.core_pool_size = 1, .hooks = all.hooks(), .clock = &clock});
+    future<void> result;
+    fail_each_allocation(
+        [&] {
+            future_task<void> given([c = counted<>()] {});
+            result = given.get_future();
+            pool.execute(std::move(given));
+        },
+        [&] {
+            EXPECT_TRUE(!result.valid() || result.is_cancelled());
+            result = {};
+            EXPECT_EQ(counted<>::alive, before);
+        });
+    result.get();
+}
+
 }  // namespace
 }  // namespace cadre::testing

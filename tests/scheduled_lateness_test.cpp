@@ -128,6 +128,23 @@ TEST_F(scheduled_lateness, statistics_tell_durations_and_overruns) {
     EXPECT_EQ(all.overruns, 1);  // 10 ms is not longer than the period
 }
 
+TEST_F(scheduled_lateness, statistics_tell_how_long_a_one_shot_took) {
+    auto good = pool.schedule(taking({7ms}), 10ms);
+    auto bad = pool.schedule([takes = taking({9ms})]() mutable { takes(), throw 1; }, 20ms);
+    auto by_wall_clock = pool.schedule_at(taking({11ms}), clock.wall_now() + 40ms);
+    clock.step(10ms);
+    good.get_for(guard);
+    EXPECT_EQ(good.statistics().last_duration, 7ms);
+    EXPECT_EQ(good.statistics().longest_duration, 7ms);
+    EXPECT_EQ(bad.statistics().last_duration, 0ms);
+    clock.step(3ms);
+    EXPECT_THROW(bad.get_for(guard), int);
+    EXPECT_EQ(bad.statistics().longest_duration, 9ms);
+    clock.step(11ms);
+    by_wall_clock.get_for(guard);
+    EXPECT_EQ(by_wall_clock.statistics().last_duration, 11ms);
+}
+
 TEST(scheduled_statistics, of_a_task_that_runs_once) {
     manual_clock clock;
     scheduled_pool pool(clock);

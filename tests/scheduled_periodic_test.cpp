@@ -195,6 +195,28 @@ TEST(scheduled_periodic, stops_at_the_first_exception_which_the_future_carries_a
     EXPECT_TRUE(pool.queue().empty());
 }
 
+TEST(scheduled_periodic, has_counted_and_told_a_failure_before_its_future_is_complete) {
+    for (const auto how : {on_error::stop, on_error::keep_going}) {
+        manual_clock clock;
+        scheduled_future<void> rate;
+        bool was_done = true;
+        task_statistics so_far;
+        const auto look = [&](const task&, const std::exception_ptr&) {
+            was_done = rate.is_done();
+            so_far = rate.statistics();
+        };
+        scheduled_pool pool(
+            {.core_pool_size = 1, .hooks = {.periodic_failed = look}, .clock = &clock});
+        rate = pool.schedule_at_fixed_rate([] { throw std::runtime_error("no"); }, 1h, 1h,
+                                           {.on_error = how});
+        clock.advance(1h);
+        EXPECT_FALSE(was_done);
+        EXPECT_EQ(so_far.runs, 1);
+        EXPECT_EQ(so_far.failures, 1);
+        EXPECT_EQ(rate.is_done(), how == on_error::stop);
+    }
+}
+
 TEST(scheduled_periodic, goes_on_after_exceptions_if_it_is_to) {
     manual_clock clock;
     failures seen;
@@ -250,6 +272,19 @@ TEST(scheduled_periodic, tells_of_a_failure_on_stderr_if_there_is_no_hook) {
     EXPECT_THAT(said, ::testing::HasSubstr("backup"));
     EXPECT_THAT(said, ::testing::HasSubstr("disk full"));
     EXPECT_THROW(rate.get(), std::runtime_error);
+}
+
+TEST(scheduled_periodic, says_nothing_of_an_interrupt_by_shutdown_now) {
+    for (const auto how : {on_error::stop, on_error::keep_going}) {
+        scheduled_thread_pool_executor pool(1);
+        auto rate = pool.schedule_at_fixed_rate([] { this_thread::sleep_for(guard); }, 0s, 1h,
+                                                {.on_error = how});
+        ASSERT_TRUE(starts(rate));
+        ::testing::internal::CaptureStderr();
+        pool.shutdown_now();
+        EXPECT_TRUE(pool.await_termination(guard));
+        EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+    }
 }
 
 // ---- a task that ends itself

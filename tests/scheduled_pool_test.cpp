@@ -293,9 +293,8 @@ TEST(scheduled_pool, counts_each_run_of_a_periodic_task) {
 
 TEST(scheduled_pool, has_no_more_threads_than_its_core_however_much_waits) {
     scheduled_thread_pool_executor pool(3);
-    held_tasks held(pool, 3);
+    held_tasks held(pool, 23);  // all of them: a new thread must not empty the queue meanwhile
     ASSERT_TRUE(held.have_started(3));
-    for (int i = 0; i < 20; ++i) (void)pool.schedule([] {}, 0ns);
     EXPECT_EQ(pool.pool_size(), 3);
     pool.set_core_pool_size(5);
     EXPECT_EQ(pool.pool_size(), 5);
@@ -314,6 +313,21 @@ TEST(scheduled_pool, uses_the_thread_factory_that_is_set) {
     EXPECT_EQ(first.asked(), 1);
     EXPECT_EQ(second.asked(), 1);
     EXPECT_THROW(pool.set_thread_factory(nullptr), std::invalid_argument);
+}
+
+TEST(scheduled_pool, asks_a_factory_that_refuses_once_for_each_task) {
+    for (const int core : {0, 1, 3}) {
+        int asked = 0;
+        scheduled_thread_pool_executor pool(core, [&](const std::function<void()>&) {
+            ++asked;
+            return thread();
+        });
+        (void)pool.schedule([] {}, 1h);
+        EXPECT_EQ(asked, 1);
+        pool.execute([] {});
+        EXPECT_EQ(asked, 2);
+        pool.shutdown_now();
+    }
 }
 
 // STP-016

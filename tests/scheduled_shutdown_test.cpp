@@ -211,6 +211,27 @@ TEST(scheduled_shutdown, without_removal_a_cancelled_task_holds_the_pool_until_i
     EXPECT_TRUE(pool.await_termination(guard));
 }
 
+TEST(scheduled_shutdown, a_policy_that_is_set_to_false_again_takes_out_what_was_cancelled) {
+    manual_clock clock;
+    for (const bool of_delayed : {false, true}) {
+        scheduled_pool pool({.core_pool_size = 1,
+                             .execute_existing_delayed_tasks_after_shutdown = !of_delayed,
+                             .continue_existing_periodic_tasks_after_shutdown = of_delayed,
+                             .clock = &clock});
+        auto waiting =
+            of_delayed ? pool.schedule_at_fixed_rate([] {}, 1h, 1h) : pool.schedule([] {}, 1h);
+        pool.shutdown();
+        waiting.cancel();
+        EXPECT_EQ(pool.queue().size(), 1u);
+        if (of_delayed)
+            pool.set_execute_existing_delayed_tasks_after_shutdown_policy(false);
+        else
+            pool.set_continue_existing_periodic_tasks_after_shutdown_policy(false);
+        EXPECT_TRUE(pool.queue().empty());
+        EXPECT_TRUE(pool.await_termination(guard));
+    }
+}
+
 TEST(scheduled_shutdown, now_returns_what_never_ran_in_the_order_of_times) {
     manual_clock clock;
     scheduled_pool pool(clock);

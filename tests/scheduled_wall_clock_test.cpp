@@ -8,16 +8,19 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "support/held_task.hpp"
 #include "support/pools.hpp"
 #include "support/scheduled_pools.hpp"
-#include "support/usage.hpp"
+#include "support/waiting_call.hpp"
 #include "support/zone_scope.hpp"
 #include <cadre/scheduled_thread_pool_executor.hpp>
 #include <cadre/testing.hpp>
@@ -48,6 +51,67 @@ TEST(scheduled_wall_clock, a_time_that_has_passed_is_due_at_once) {
     auto result = pool.schedule_at([] {}, clock.wall_now() - 24h);
     clock.advance(0s);
     EXPECT_TRUE(result.is_done());
+}
+
+TEST(scheduled_wall_clock, times_that_have_passed_are_overdue_and_come_in_their_order) {
+    manual_clock clock;
+    const auto start = clock.wall_now();
+    std::vector<int> order;
+    scheduled_pool pool(clock);
+    held_task occupies_the_worker(pool);
+    const auto later = pool.schedule_at([&] { order.push_back(2); }, start - 1h);
+    const auto now = pool.schedule([&] { order.push_back(3); }, 0s);
+    const auto earlier = pool.schedule_at([&] { order.push_back(1); }, start - 2h);
+    EXPECT_EQ(later.delay(), -1h);
+    EXPECT_EQ(earlier.delay(), -2h);
+    occupies_the_worker.let_go();
+    clock.advance(0s);
+    EXPECT_THAT(order, ElementsAre(1, 2, 3));
+}
+
+TEST(scheduled_wall_clock, tasks_that_one_jump_passes_come_in_the_order_of_their_times) {
+    manual_clock clock;
+    const auto start = clock.wall_now();
+    std::vector<int> order;
+    scheduled_pool pool(clock);
+    const auto later = pool.schedule_at([&] { order.push_back(2); }, start + 2h);
+    const auto earlier = pool.schedule_at([&] { order.push_back(1); }, start + 1h);
+    clock.set_wall(start + 3h);
+    EXPECT_THAT(order, ElementsAre(1, 2));
+}
+
+/// The system's clock, save that the time of day can be set; as there, nobody is told.
+class settable_clock final : public scheduler_clock {
+public:
+    std::chrono::steady_clock::time_point now() const override {
+        return std::chrono::steady_clock::now();
+    }
+    system_clock::time_point wall_now() const override {
+        return system_clock::now() + ahead_.load();
+    }
+    std::chrono::steady_clock::time_point real_time_of(
+        std::chrono::steady_clock::time_point t) const override {
+        return t;
+    }
+    void subscribe(clock_listener&) override {}
+    void unsubscribe(clock_listener&) override {}
+    void set_ahead(std::chrono::nanoseconds d) { ahead_ = d; }
+
+private:
+    std::atomic<std::chrono::nanoseconds> ahead_ = std::chrono::nanoseconds::zero();
+};
+
+TEST(scheduled_wall_clock, is_looked_at_for_a_task_behind_one_that_is_waited_for_already) {
+    settable_clock clock;
+    scheduled_pool pool({.core_pool_size = 1,
+                         .thread_factory = [](const std::function<void()>&) { return thread(); },
+                         .clock = &clock});
+    const auto first = pool.schedule([] {}, 1h);
+    waiting_call taker([&] { pool.queue().take()(); });
+    const auto second = pool.schedule_at([] {}, clock.wall_now() + 2h);
+    clock.set_ahead(3h);
+    EXPECT_TRUE(taker.returned());
+    EXPECT_EQ(second.state(), future_state::success);
 }
 
 TEST(scheduled_wall_clock, a_clock_set_forwards_brings_tasks_near_or_makes_them_due) {

@@ -112,7 +112,21 @@ TEST(task, moves_and_is_empty_afterwards) {
 TEST(task, keeps_a_callable_of_48_bytes_inside) {
     EXPECT_EQ(allocations_to_make_and_move(sized<1>()), 0u);
     EXPECT_EQ(allocations_to_make_and_move(sized<48>()), 0u);
-    EXPECT_EQ(allocations_to_make_and_move(sized<49>()), 1u);
+    const void* address = nullptr;
+    const auto tell_address = [&address, bytes = std::array<char, 40>()] {
+        address = bytes.data();
+    };
+    static_assert(sizeof(tell_address) == 48);
+    task inside(tell_address);
+    inside();
+    const auto* begin = reinterpret_cast<const char*>(&inside);
+    EXPECT_TRUE(address >= begin && address < begin + sizeof(inside));
+}
+
+// Recycled memory: that of the first larger one is there for the second.
+TEST(task, keeps_a_larger_callable_outside_without_a_call_of_operator_new) {
+    EXPECT_EQ(allocations_to_make_and_move(sized<49>()), 0u);
+    EXPECT_EQ(allocations_to_make_and_move(sized<200>()), 0u);
 }
 
 TEST(task, destroys_its_callable_once) {
@@ -132,11 +146,12 @@ TEST(task, destroys_its_callable_once) {
 }
 
 /// Its moves throw when it is told so.
-struct hard_to_move {
+struct moves_on_request {
     bool* moves_throw;
     int* calls;
-    hard_to_move(bool* t, int* c) : moves_throw(t), calls(c) {}
-    hard_to_move(hard_to_move&& other) : moves_throw(other.moves_throw), calls(other.calls) {
+    moves_on_request(bool* t, int* c) : moves_throw(t), calls(c) {}
+    moves_on_request(moves_on_request&& other)
+        : moves_throw(other.moves_throw), calls(other.calls) {
         if (*moves_throw) throw std::range_error("cannot be moved");
     }
     void operator()() const { ++*calls; }
@@ -145,14 +160,14 @@ struct hard_to_move {
 TEST(task, keeps_what_may_throw_when_moved_outside_and_never_moves_it_again) {
     bool moves_throw = false;
     int calls = 0;
-    task first(hard_to_move(&moves_throw, &calls));
+    task first(moves_on_request(&moves_throw, &calls));
     moves_throw = true;
     task second(std::move(first));
     task third;
     third = std::move(second);
     third();
     EXPECT_EQ(calls, 1);
-    EXPECT_THROW(task(hard_to_move(&moves_throw, &calls)), std::range_error);
+    EXPECT_THROW(task(moves_on_request(&moves_throw, &calls)), std::range_error);
 }
 
 TEST(task, respects_alignment_beyond_the_usual) {

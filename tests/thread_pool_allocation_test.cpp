@@ -5,17 +5,16 @@
 
 #include <array>
 #include <atomic>
-#include <ctime>
 #include <functional>
 #include <memory>
 #include <new>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "support/allocations.hpp"
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
+#include "support/usage.hpp"
 
 namespace cadre::testing {
 namespace {
@@ -64,7 +63,8 @@ TEST_P(thread_pool_allocation_by_queue, executing_a_callable_of_48_bytes_allocat
     EXPECT_EQ(worker_after - worker_before, 0u) << "by the worker";
 }
 
-TEST_P(thread_pool_allocation_by_queue, submitting_a_task_allocates_once) {
+// The state comes from recycled memory, which is no allocation at all once there was one before.
+TEST_P(thread_pool_allocation_by_queue, submitting_a_task_allocates_nothing_but_its_state) {
     constexpr std::size_t tasks = 100;
     thread_pool_executor pool(1, 1, 1h, GetParam().make());
     warm_up(pool, tasks);
@@ -73,12 +73,13 @@ TEST_P(thread_pool_allocation_by_queue, submitting_a_task_allocates_once) {
     const auto before = allocations_here();
     for (std::size_t i = 0; i < tasks; ++i)
         results.push_back(pool.submit([big = std::array<char, 200>()] { return int{big[0]}; }));
-    EXPECT_EQ(allocations_here() - before, tasks);
+    EXPECT_EQ(allocations_here() - before, 0u);
     for (auto& result : results) EXPECT_EQ(result.get(), 0);
 }
 
 TEST_P(thread_pool_allocation_by_queue, what_the_pool_took_it_gives_back) {
     const auto before = blocks_in_use();
+    const auto memory_before = memory_in_use();
     {
         thread_pool_executor pool(2, 4, 1ms, GetParam().make());
         for (int i = 0; i < 100; ++i) {
@@ -87,14 +88,15 @@ TEST_P(thread_pool_allocation_by_queue, what_the_pool_took_it_gives_back) {
         }
     }
     EXPECT_LE(blocks_in_use(), before);
+    EXPECT_LT(memory_in_use(), memory_before + 100'000);
 }
 
-TEST(thread_pool_allocation, a_larger_callable_allocates_once) {
+TEST(thread_pool_allocation, a_larger_callable_lives_in_recycled_memory) {
     thread_pool_executor pool(1, 1, 1h, room_for(10));
     warm_up(pool, 5);
     const auto before = allocations_here();
     pool.execute([big = std::array<char, 200>()] { (void)big; });
-    EXPECT_EQ(allocations_here() - before, 1u);
+    EXPECT_EQ(allocations_here() - before, 0u);
 }
 
 /// A pool, and what the tasks it accepted have done.
@@ -133,7 +135,7 @@ TEST(thread_pool_allocation, execute_and_submit_survive_the_failure_of_each_allo
                     ++swept.accepted;
                 },
                 [&] { EXPECT_EQ(swept.pool.task_count(), swept.accepted); });
-            EXPECT_GE(failed, 1);
+            EXPECT_GE(failed, submit || round < 2 ? 1 : 0);
             ASSERT_TRUE(has_completed(swept.pool, swept.accepted));
             EXPECT_EQ(swept.pool.pool_size(), std::min(round + 1, 2));
         }
@@ -231,12 +233,6 @@ TEST(thread_pool_allocation, a_worker_without_memory_loses_no_task) {
     EXPECT_EQ(pool.completed_task_count(), 40);
 }
 
-std::chrono::nanoseconds cpu_time() {
-    std::timespec now = {};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
-
 TEST(thread_pool_allocation, idle_pools_use_no_cpu_time) {
     thread_pool_executor kept(8, 8, 1h, any_room());
     thread_pool_executor timed({.core_pool_size = 8,
@@ -246,10 +242,7 @@ TEST(thread_pool_allocation, idle_pools_use_no_cpu_time) {
     kept.prestart_all_core_threads();
     timed.prestart_all_core_threads();
     kept.submit([] {}).get();
-    std::this_thread::sleep_for(50ms);  // until all have gone to sleep
-    const auto before = cpu_time();
-    std::this_thread::sleep_for(400ms);
-    EXPECT_LT(cpu_time() - before, 20ms);
+    EXPECT_TRUE(becomes_quiet(200ms, {.cpu_time = 10ms, .wake_ups = 5}));
     EXPECT_EQ(kept.pool_size(), 8);
     EXPECT_EQ(timed.pool_size(), 8);
 }

@@ -17,6 +17,7 @@
 
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
+#include "support/waiting_call.hpp"
 
 namespace cadre::testing {
 namespace {
@@ -260,25 +261,98 @@ TEST(thread_pool_failures, without_a_core_a_throwing_factory_takes_the_task_back
     EXPECT_TRUE(pool.is_terminated());
 }
 
-TEST(thread_pool_failures, work_goes_on_with_the_next_task_if_a_worker_could_not_be_replaced) {
+/// A pool whose only worker dies of its first task, with a hundred queued behind it.
+struct dying_worker {
+    explicit dying_worker(thread_factory factory)
+        : pool({.core_pool_size = 1,
+                .thread_factory = std::move(factory),
+                .hooks = {.uncaught_exception = log.hook()}}) {
+        pool.execute([this] {
+            may_throw.wait();
+            throw no_std_exception();
+        });
+        for (int i = 0; i < 100; ++i) pool.execute([this] { ++runs; });
+    }
     uncaught_log log;
-    std::atomic<int> runs = 0;
-    thread_pool_executor pool({.core_pool_size = 1,
-                               .thread_factory = failing_factory{1, []() -> thread { throw 42; }},
-                               .hooks = {.uncaught_exception = log.hook()}});
     gate may_throw;
-    pool.execute([&] {
+    std::atomic<int> runs = 0;
+    thread_pool_executor pool;
+};
+
+// WK-06
+TEST(thread_pool_failures, work_goes_on_with_the_next_task_if_a_worker_could_not_be_replaced) {
+    dying_worker dying(failing_factory{1, [] { return thread(); }});
+    auto& pool = dying.pool;
+    dying.may_throw.open();
+    ASSERT_TRUE(has_threads(pool, 0));
+    ASSERT_TRUE(eventually([&] { return dying.log.size() == 1; }));
+    EXPECT_EQ(pool.queue().size(), 100u);
+    pool.set_thread_factory(default_thread_factory());
+    pool.execute([&] { ++dying.runs; });
+    EXPECT_TRUE(eventually([&] { return dying.runs == 101; }));
+}
+
+// WK-06
+TEST(thread_pool_failures, a_worker_whose_successor_cannot_be_made_goes_on_with_what_is_queued) {
+    for (const auto& fail : std::vector<std::function<thread()>>{
+             []() -> thread { throw 42; }, []() -> thread { throw std::bad_alloc(); },
+             []() -> thread { throw std::system_error(EAGAIN, std::generic_category()); }}) {
+        dying_worker dying(failing_factory{1, fail});
+        auto& pool = dying.pool;
+        dying.may_throw.open();
+        ASSERT_TRUE(has_completed(pool, 101));
+        EXPECT_EQ(dying.runs, 100);
+        EXPECT_EQ(dying.log.size(), 2) << "the exception, and that of the factory";
+        EXPECT_TRUE(has_threads(pool, 1));
+        EXPECT_EQ(pool.largest_pool_size(), 1);
+        pool.close();
+        EXPECT_EQ(pool.completed_task_count(), 101);
+    }
+}
+
+// WK-06
+TEST(thread_pool_failures, a_worker_goes_on_with_what_is_queued_if_the_system_has_no_thread) {
+    dying_worker dying(default_thread_factory());
+    dying.pool.set_thread_factory(
+        named_thread_factory("huge", {.stack_size = std::size_t{1} << 46}));
+    dying.may_throw.open();
+    ASSERT_TRUE(has_completed(dying.pool, 101));
+    EXPECT_TRUE(has_threads(dying.pool, 1));
+    dying.pool.close();
+    EXPECT_EQ(dying.runs, 100);
+}
+
+/// Ends a pool whose only worker dies of its task while somebody waits for the end, and cannot be
+/// replaced: what is queued will never run.
+void expect_end_without_workers(std::function<void(std::unique_ptr<thread_pool_executor>&)> end) {
+    uncaught_log log;
+    gate may_throw;
+    auto pool = std::make_unique<thread_pool_executor>(
+        thread_pool_options{.core_pool_size = 1,
+                            .thread_factory = failing_factory{1, [] { return thread(); }},
+                            .hooks = {.uncaught_exception = log.hook()}});
+    pool->execute([&] {
         may_throw.wait();
         throw no_std_exception();
     });
-    for (int i = 0; i < 100; ++i) pool.execute([&] { ++runs; });
+    auto queued = pool->submit([] {});
+    waiting_call ending([&] { end(pool); });
+    EXPECT_FALSE(ending.is_over());
     may_throw.open();
-    ASSERT_TRUE(has_threads(pool, 0));
-    ASSERT_TRUE(eventually([&] { return log.size() == 2; }));
-    EXPECT_EQ(pool.queue().size(), 100u);
-    pool.set_thread_factory(default_thread_factory());
-    pool.execute([&] { ++runs; });
-    EXPECT_TRUE(eventually([&] { return runs == 101; }));
+    ASSERT_TRUE(queued.wait_for(guard)) << "nobody drops what nobody can run";
+    EXPECT_TRUE(queued.is_cancelled());
+    EXPECT_TRUE(ending.returned());
+    EXPECT_EQ(log.size(), 2) << "the exception, and that tasks were dropped";
+}
+
+// WK-06
+TEST(thread_pool_failures, close_ends_when_the_last_worker_dies_and_cannot_be_replaced) {
+    expect_end_without_workers([](auto& pool) { pool->close(); });
+}
+
+// WK-06
+TEST(thread_pool_failures, the_destructor_ends_when_the_last_worker_dies_and_cannot_be_replaced) {
+    expect_end_without_workers([](auto& pool) { pool.reset(); });
 }
 
 TEST(thread_pool_failures, a_factory_that_drops_the_body_is_an_error_for_the_submitter) {
@@ -384,6 +458,41 @@ struct throwing_result {
     throwing_result() = default;
     throwing_result(throwing_result&&) noexcept(false) { throw no_std_exception(); }
 };
+
+// Of three callables the first runs, the second is queued and the third refused. The first feels
+// the interrupt and still takes its time: it may refer to what the exception destroys on its way.
+TEST(thread_pool_failures, invoke_all_that_is_refused_leaves_when_its_callables_are_gone) {
+    gate started;
+    gate may_end;
+    std::atomic<bool> has_left = false;
+    std::atomic<bool> is_gone = false;
+    thread_pool_executor pool(1, 1, 0s, room_for(1), default_thread_factory(),
+                              [&](task, thread_pool_executor&) {
+                                  EXPECT_TRUE(started.wait());
+                                  throw rejected_execution("as planned");
+                              });
+    const std::function<void()> takes_its_time = [&] {
+        started.open();
+        EXPECT_TRUE(may_end.wait());
+        is_gone = true;
+    };
+    std::thread lets_it_end([&] {
+        EXPECT_TRUE(started.wait());
+        const auto enough = std::chrono::steady_clock::now() + 100ms;
+        while (!has_left && std::chrono::steady_clock::now() < enough) std::this_thread::yield();
+        may_end.open();
+    });
+    bool was_gone = false;
+    try {
+        pool.invoke_all(std::vector(3, takes_its_time));
+        ADD_FAILURE() << "nothing was refused";
+    } catch (const rejected_execution&) {
+        was_gone = is_gone;
+        has_left = true;
+    }
+    lets_it_end.join();
+    EXPECT_TRUE(was_gone);
+}
 
 TEST(thread_pool_failures, a_result_that_cannot_be_moved_is_the_failure_of_its_task) {
     thread_pool_executor pool({.core_pool_size = 1});

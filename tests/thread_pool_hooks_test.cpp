@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -13,6 +14,7 @@
 
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
+#include <cadre/scheduled_thread_pool_executor.hpp>
 
 namespace cadre::testing {
 namespace {
@@ -235,6 +237,54 @@ TEST(thread_pool_hooks, a_stop_requested_of_one_task_does_not_reach_the_next) {
         return stop.stop_requested() || this_thread::is_interrupted();
     });
     EXPECT_FALSE(next.get());
+}
+
+// RE-02, RE-03
+TEST(thread_pool_hooks, terminated_that_waits_for_the_end_is_told_whichever_thread_runs_it) {
+    int told = 0;
+    std::unique_ptr<thread_pool_executor> pool;
+    const auto waits = [&] {
+        EXPECT_THROW(pool->close(), illegal_state);
+        EXPECT_THROW((void)pool->await_termination(std::chrono::nanoseconds::max()), illegal_state);
+        EXPECT_FALSE(pool->await_termination(0s));
+        ++told;
+    };
+    for (const bool with_worker : {false, true}) {
+        pool = std::make_unique<thread_pool_executor>(
+            thread_pool_options{.core_pool_size = 1, .hooks = {.terminated = waits}});
+        if (with_worker) pool->submit([] {}).get();
+        pool->shutdown();
+        EXPECT_TRUE(pool->await_termination(guard));
+    }
+    EXPECT_EQ(told, 2);
+}
+
+// RE-02, RE-03
+TEST(thread_pool_hooks, terminated_may_destroy_the_pool_on_the_thread_that_shut_it_down) {
+    std::unique_ptr<thread_pool_executor> pool;
+    pool = std::make_unique<thread_pool_executor>(
+        thread_pool_options{.core_pool_size = 1, .hooks = {.terminated = [&] { pool.reset(); }}});
+    pool->shutdown();
+    EXPECT_FALSE(pool);
+    std::unique_ptr<scheduled_thread_pool_executor> timers;
+    scheduled_pool_options options;
+    options.hooks.terminated = [&] { timers.reset(); };
+    timers = std::make_unique<scheduled_thread_pool_executor>(std::move(options));
+    EXPECT_TRUE(timers->shutdown_now().empty());
+    EXPECT_FALSE(timers);
+}
+
+TEST(thread_pool_hooks, terminated_may_destroy_the_pool_and_then_end_others_that_do_so_too) {
+    std::vector<std::unique_ptr<thread_pool_executor>> pools(3);
+    const std::vector<std::vector<std::size_t>> ended_by{{1, 2}, {}, {}};
+    for (std::size_t i = 0; i < pools.size(); ++i)
+        pools[i] = std::make_unique<thread_pool_executor>(
+            thread_pool_options{.hooks = {.terminated = [&, i, others = ended_by[i]] {
+                                    pools[i].reset();
+                                    for (const auto other : others) pools[other]->shutdown();
+                                }}});
+    pools[0]->shutdown();
+    for (const auto& pool : pools) EXPECT_FALSE(pool);
 }
 
 }  // namespace

@@ -3,7 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
@@ -104,6 +110,90 @@ TEST(thread_pool_idle, a_thread_that_has_left_is_not_counted_as_completed_tasks_
     ASSERT_TRUE(has_threads(pool, 0));
     EXPECT_EQ(pool.completed_task_count(), 10);
     EXPECT_EQ(pool.task_count(), 10);
+}
+
+/// A queue without bound that calls `looked` once, when somebody has asked whether it is empty and
+/// before that one is told: so late a task can come that a worker does not see.
+class queue_that_is_looked_at final : public blocking_queue<task> {
+    using nanoseconds = std::chrono::nanoseconds;
+
+public:
+    std::function<void()> looked;
+    mutable std::atomic<bool> tells = false;
+
+    bool empty() const override {
+        const bool was_empty = inner_.empty();
+        if (tells.exchange(false)) looked();
+        return was_empty;
+    }
+    bool offer(task&& t) override { return inner_.offer(std::move(t)); }
+    bool offer_for(task&& t, nanoseconds timeout) override {
+        return inner_.offer_for(std::move(t), timeout);
+    }
+    void put(task t) override { inner_.put(std::move(t)); }
+    task take() override { return inner_.take(); }
+    std::optional<task> poll() override { return inner_.poll(); }
+    std::optional<task> poll_for(nanoseconds timeout) override { return inner_.poll_for(timeout); }
+    std::size_t size() const override { return inner_.size(); }
+    std::size_t remaining_capacity() const override { return inner_.remaining_capacity(); }
+    std::size_t drain_to(std::vector<task>& out, std::size_t max) override {
+        return inner_.drain_to(out, max);
+    }
+    std::size_t extract_if(function_ref<bool(const task&)> wanted, std::vector<task>& out,
+                           std::size_t max) override {
+        return inner_.extract_if(wanted, out, max);
+    }
+    void for_each(function_ref<void(const task&)> visit) const override { inner_.for_each(visit); }
+
+private:
+    linked_blocking_queue<task> inner_;
+};
+
+// The last worker has waited in vain, and a task is queued for it while it decides to leave.
+TEST(thread_pool_idle, a_task_that_comes_while_the_last_thread_leaves_is_run) {
+    auto queue = std::make_unique<queue_that_is_looked_at>();
+    auto& looked_at = *queue;
+    thread_pool_executor pool(0, 1, 1ms, std::move(queue));
+    gate ran;
+    looked_at.looked = [&] { pool.execute([&] { ran.open(); }); };
+    looked_at.tells = true;
+    pool.execute([] {});
+    EXPECT_TRUE(ran.wait());
+    EXPECT_TRUE(has_threads(pool, 0));
+}
+
+// As above, and the thread that left before, which the last one joins, waits for that task.
+TEST(thread_pool_idle, a_thread_that_has_left_may_wait_for_a_task_of_the_pool_before_it_ends) {
+    auto queue = std::make_unique<queue_that_is_looked_at>();
+    auto& looked_at = *queue;
+    gate last_leaves;
+    gate queued;
+    std::atomic<bool> was_run = false;
+    std::atomic<bool> any_left = false;
+    std::atomic<thread_pool_executor*> where = nullptr;
+    const auto factory = [&](std::function<void()> body) {
+        return thread([&, body = std::move(body)] {
+            body();
+            if (any_left.exchange(true)) return;
+            last_leaves.wait();
+            const auto result = where.load()->submit([] {});
+            queued.open();
+            was_run = result.wait_for(guard);
+        });
+    };
+    {
+        thread_pool_executor pool(2, 2, 1ms, std::move(queue), factory);
+        where = &pool;
+        looked_at.looked = [&] {
+            last_leaves.open();
+            queued.wait();
+        };
+        pump(pool, 2);
+        looked_at.tells = true;
+        pool.allow_core_thread_time_out(true);
+        ASSERT_TRUE(queued.wait());
+    }
+    EXPECT_TRUE(was_run);
 }
 
 TEST(thread_pool_idle, prestarting_does_not_chase_threads_that_leave_at_once) {

@@ -205,6 +205,16 @@ TEST(thread_handle, stands_for_the_thread_that_asks) {
     EXPECT_NE(seen, here);
 }
 
+TEST(thread_handle, knows_the_id_of_a_thread_that_was_only_just_made) {
+    for (int i = 0; i < 100; ++i) {
+        std::thread::id own;
+        cadre::thread made([&] { own = std::this_thread::get_id(); });
+        const auto seen = made.handle().id();
+        made.join();
+        ASSERT_EQ(seen, own);
+    }
+}
+
 TEST(thread_handle, interrupts_a_thread_of_the_standard_library) {
     std::atomic<bool> was_interrupted = false;
     std::optional<thread_handle> handle;

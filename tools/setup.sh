@@ -2,18 +2,32 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that this project is built and checked with, as far as they are
 # missing. With nothing missing it does nothing. Plain sh, and nothing but dpkg before apt-get ran.
-# `setup.sh bench` also installs the libraries that the benchmarks compare with.
+# `setup.sh bench` also installs the libraries that the benchmarks compare with, `setup.sh package` what
+# makes Debian packages, `setup.sh site` what makes the site.
 set -eu
 
 # "a|b": either will do; the first is the one installed.
 packages="
     g++ clang libclang-rt-14-dev llvm cmake ninja-build make pkg-config|pkgconf
-    libgtest-dev libgmock-dev libbenchmark-dev tzdata
-    clang-format clang-tidy python3 git
+    libgtest-dev libgmock-dev libbenchmark-dev libasio-dev tzdata
+    nlohmann-json3-dev libyaml-cpp-dev libtomlplusplus-dev libcurl4-openssl-dev etcd-server
+    prometheus-cpp-dev libssl-dev
+    clang-format clang-tidy python3 git spin gcc relacy-dev
     default-jdk-headless|openjdk-17-jdk-headless
+    libcpp-httplib-dev libcli11-dev nlohmann-json3-dev
+    nodejs chromium fonts-dejavu-core
 "
-bench_packages="libasio-dev libtbb-dev"
-case ${1-} in bench) packages="$packages $bench_packages" ;; esac
+# Debian has it apart; elsewhere it comes with nodejs.
+command -v npm >/dev/null || packages="$packages npm"
+bench_packages="
+    libtbb-dev libeigen3-dev libconcurrentqueue-dev
+    libthread-pool-dev"
+package_packages="debhelper dpkg-dev fakeroot lintian"
+case ${1-} in
+bench) packages="$packages $bench_packages" ;;
+package) packages="$packages $package_packages" ;;
+site) packages="python3 doxygen" ;;
+esac
 
 if ! command -v dpkg-query >/dev/null; then
     echo "setup: not a Debian system; please see to these yourself:" $packages >&2

@@ -4,10 +4,12 @@
 #include <chrono>
 #include <optional>
 
+#include <cadre/detail/export.hpp>
+
 namespace cadre {
 
 /// Somebody who waits for times of a clock: told when the clock was set.
-class clock_listener {
+class CADRE_API clock_listener {
 public:
     /// The clock shows another time than it would have by itself.
     virtual void time_changed() = 0;
@@ -22,7 +24,7 @@ protected:
 
 /// Where a scheduler has its time from: the system, or a manual_clock in tests. All members may be
 /// called from any thread.
-class scheduler_clock {
+class CADRE_API scheduler_clock {
 public:
     virtual ~scheduler_clock() = default;
 

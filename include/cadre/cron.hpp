@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <cadre/detail/export.hpp>
+
 namespace cadre {
 
 /// Whose clock a calendar schedule goes by. Local is the zone of the process, as the C library
@@ -46,7 +48,8 @@ struct cron_fields {
 ///
 /// A field is `*`, a value or a range (`1-5`, `fri-sun`), or a list of such (`0,15,40-50`). `*`
 /// and ranges may have a step: `*/5`, `10-40/10`. Upper and lower case are the same. In the place
-/// of all five: @hourly, @daily or @midnight, @weekly (Sunday), @monthly, @yearly or @annually.
+/// of all five: `@hourly`, `@daily` or `@midnight`, `@weekly` (Sunday), `@monthly`, `@yearly` or
+/// `@annually`.
 ///
 /// A day must match both day fields if one of them starts with `*`, else either: `0 0 13 * *` is
 /// every 13th, `0 0 * * fri` every Friday, `0 0 13 * fri` every 13th and every Friday.
@@ -68,7 +71,7 @@ struct cron_fields {
 ///     0,30 2 * * *    3:00, for both                2:00, 2:30, the first ones
 ///     30 * * * *      1:30, 3:30, an hour later     1:30, 2:30, 2:30, 3:30, an hour apart
 ///     0 */2 * * *     0:00, 4:00                    0:00, 2:00, 2:00, 4:00
-class cron_expression {
+class CADRE_API cron_expression {
 public:
     /// Throws std::invalid_argument if the text is no cron expression or has more than 512
     /// characters. The message says where and why, with a caret under the culprit:

@@ -4,43 +4,45 @@
 #include <stdexcept>
 #include <string>
 
+#include <cadre/detail/export.hpp>
+
 namespace cadre {
 
 /// A task was not accepted: the pool is saturated or shut down, and its policy said no.
-class rejected_execution : public std::runtime_error {
+class CADRE_API rejected_execution : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
 /// The result was asked of a task that had been cancelled.
-class cancellation : public std::runtime_error {
+class CADRE_API cancellation : public std::runtime_error {
 public:
     cancellation() : std::runtime_error("the task was cancelled") {}
     using std::runtime_error::runtime_error;
 };
 
 /// A wait ended because its time was up.
-class timeout : public std::runtime_error {
+class CADRE_API timeout : public std::runtime_error {
 public:
     timeout() : std::runtime_error("timed out") {}
     using std::runtime_error::runtime_error;
 };
 
 /// A blocking call ended because its thread was interrupted. The thread's flag is clear again.
-class interrupted : public std::runtime_error {
+class CADRE_API interrupted : public std::runtime_error {
 public:
     interrupted() : std::runtime_error("the thread was interrupted") {}
     using std::runtime_error::runtime_error;
 };
 
 /// The object is in no state to do this: a full queue, a result taken twice, a wait for oneself.
-class illegal_state : public std::logic_error {
+class CADRE_API illegal_state : public std::logic_error {
 public:
     using std::logic_error::logic_error;
 };
 
 /// The head of an empty queue was asked for.
-class no_such_element : public std::logic_error {
+class CADRE_API no_such_element : public std::logic_error {
 public:
     no_such_element() : std::logic_error("the queue is empty") {}
     using std::logic_error::logic_error;

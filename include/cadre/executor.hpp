@@ -6,18 +6,24 @@
 #include <initializer_list>
 #include <memory>
 #include <ranges>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <cadre/detail/export.hpp>
 #include <cadre/detail/invoke_batch.hpp>
 #include <cadre/future.hpp>
 #include <cadre/task.hpp>
 
 namespace cadre {
 
+namespace detail {
+class schedule_awaiter;
+}
+
 /// Whoever runs tasks, now or later, here or on another thread.
-class executor {
+class CADRE_API executor {
 public:
     executor() = default;
     executor(const executor&) = delete;
@@ -26,13 +32,17 @@ public:
 
     /// Accepts the task exactly when it returns; else throws, and the task is destroyed.
     virtual void execute(task t) = 0;
+
+    /// co_await where.schedule() moves a coroutine here. See <cadre/coroutine.hpp>, which is
+    /// needed.
+    detail::schedule_awaiter schedule(std::stop_token stop = {});
 };
 
 /// An executor that gives out results and can be shut down.
 ///
 /// Callables are moved or copied into the executor and called there without arguments, or with a
 /// std::stop_token first, which cancel(true) and shutdown_now() stop.
-class executor_service : public executor {
+class CADRE_API executor_service : public executor {
 public:
     /// Has f(args...) run, and gives its result. f and the arguments are copied or moved, as with
     /// std::thread. Throws std::invalid_argument if f is empty, rejected_execution if refused.
@@ -41,7 +51,9 @@ public:
         -> future<detail::task_result_t<std::decay_t<F>, std::decay_t<Args>...>> {
         using result = detail::task_result_t<std::decay_t<F>, std::decay_t<Args>...>;
         auto core = detail::make_runnable<result>(std::forward<F>(f), std::forward<Args>(args)...);
-        auto handle = detail::future_access::make<result>(core);
+        core->add_first_ref();
+        auto handle = detail::future_access::make<result>(
+            detail::intrusive_ptr<detail::future_core>::adopt(core.get()));
         execute(task(detail::run_handle(std::move(core))));
         return handle;
     }
@@ -75,22 +87,22 @@ public:
     /// others are cancelled and interrupted, but not waited for: what they refer to must live
     /// longer. Throws std::invalid_argument if there is no callable or one is empty.
     template <std::ranges::input_range Range>
-    auto invoke_any(Range&& callables) {
+    decltype(auto) invoke_any(Range&& callables) {
         return detail::invoke_any(*this, std::forward<Range>(callables), detail::forever);
     }
     template <class F>
-    auto invoke_any(std::initializer_list<F> callables) {
+    decltype(auto) invoke_any(std::initializer_list<F> callables) {
         return detail::invoke_any(*this, callables, detail::forever);
     }
     /// The same; throws timeout if none has succeeded, and not all have failed, in time.
     template <std::ranges::input_range Range, class Rep, class Period>
-    auto invoke_any(Range&& callables, std::chrono::duration<Rep, Period> timeout) {
+    decltype(auto) invoke_any(Range&& callables, std::chrono::duration<Rep, Period> timeout) {
         return detail::invoke_any(*this, std::forward<Range>(callables),
                                   detail::deadline_after(detail::saturated(timeout)));
     }
     template <class F, class Rep, class Period>
-    auto invoke_any(std::initializer_list<F> callables,
-                    std::chrono::duration<Rep, Period> timeout) {
+    decltype(auto) invoke_any(std::initializer_list<F> callables,
+                              std::chrono::duration<Rep, Period> timeout) {
         return detail::invoke_any(*this, callables,
                                   detail::deadline_after(detail::saturated(timeout)));
     }

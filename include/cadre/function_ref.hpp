@@ -13,6 +13,7 @@ namespace cadre {
 template <class Signature>
 class function_ref;
 
+/// For functions that take Args and return R.
 template <class R, class... Args>
 class function_ref<R(Args...)> {
 public:

@@ -10,7 +10,9 @@
 #include <type_traits>
 #include <utility>
 
+#include <cadre/context.hpp>
 #include <cadre/detail/duration.hpp>
+#include <cadre/detail/export.hpp>
 #include <cadre/detail/future_core.hpp>
 #include <cadre/detail/future_result.hpp>
 #include <cadre/errors.hpp>
@@ -71,7 +73,9 @@ public:
     /// Completes the task as cancelled; false if it was complete. If it has not started it never
     /// will, and what it captured is destroyed before this returns; its place in the queue stays
     /// taken until it is reached or purged, or is given up at once with remove_on_cancel. If it is
-    /// running it goes on, unheeded; may_interrupt interrupts its thread and stops its token.
+    /// running it goes on, unheeded; may_interrupt stops its token and interrupts its thread. Stop
+    /// callbacks of the task run here, under no lock of the library and before the interrupt: one
+    /// that waits for the task to notice the interrupt would wait for ever.
     bool cancel(bool may_interrupt = false) { return core().cancel(may_interrupt); }
 
     bool is_done() const { return core().is_done(); }
@@ -156,8 +160,10 @@ public:
     }
 
     /// Suspends the coroutine until the task is complete, blocking no thread; gives what get()
-    /// would. The coroutine goes on where the task completes; it may be destroyed before that.
-    auto operator co_await() &&;
+    /// would, so once, as get() does. The coroutine goes on where the task completes; it may be
+    /// destroyed before that. For a wait that a stop token ends, see await() in
+    /// <cadre/coroutine.hpp>.
+    auto operator co_await();
 
 private:
     friend struct detail::future_access;
@@ -196,6 +202,9 @@ public:
         this->await(detail::steady_deadline(t));
         return detail::shared_value<T>(this->core());
     }
+
+    /// As that of a future; any number of coroutines may await one result.
+    auto operator co_await() const;
 };
 
 template <class T>
@@ -218,7 +227,8 @@ public:
         requires(!std::is_same_v<std::remove_cvref_t<F>, future_task>)
     explicit future_task(F&& f) : core_(make_core(std::forward<F>(f), detail::no_on_done{})) {}
     /// on_done(state) runs once, when the task completes in whatever way, where it completes,
-    /// after the result is visible. What it throws leaves the call that completed the task.
+    /// after the result is visible. What it throws leaves the call that completed the task. Throws
+    /// std::invalid_argument if f or on_done is empty.
     template <class F, class OnDone>
     future_task(F&& f, OnDone on_done) : core_(make_core(std::forward<F>(f), std::move(on_done))) {}
 
@@ -242,25 +252,31 @@ public:
     }
 
     /// Runs the callable, unless the task is running, complete or cancelled.
-    void operator()() { core().run(); }
+    void operator()() { held_core()->run(); }
     /// Runs the callable and throws its value away, so that the task can be run again. False if
     /// it did not run, threw (that completes the task) or was cancelled meanwhile.
-    bool run_and_reset() { return core().run_and_reset(); }
+    bool run_and_reset() { return held_core()->run_and_reset(); }
     bool cancel(bool may_interrupt = false) { return core().cancel(may_interrupt); }
     /// Completes the task with this value instead of running it; false if it is complete.
     template <class U>
     bool set(U&& value) requires(!std::is_void_v<T>) {
-        return core().set_value(std::forward<U>(value));
+        return held_core()->set_value(std::forward<U>(value));
     }
-    bool set() requires std::is_void_v<T> { return core().set_value(); }
-    bool set_exception(std::exception_ptr error) { return core().set_exception(std::move(error)); }
+    bool set() requires std::is_void_v<T> { return held_core()->set_value(); }
+    bool set_exception(std::exception_ptr error) {
+        return held_core()->set_exception(std::move(error));
+    }
 
     bool is_done() const { return core().is_done(); }
     bool is_cancelled() const { return core().is_cancelled(); }
     future_state state() const { return core().state(); }
 
-    std::string_view task_name() const noexcept { return core_->name(); }
-    int task_priority() const noexcept { return core_->priority(); }
+    /// True if it was moved away: an empty callable.
+    friend bool operator==(const future_task& t, std::nullptr_t) noexcept { return !t.core_; }
+    std::string_view task_name() const noexcept {
+        return core_ ? core_->name() : std::string_view();
+    }
+    int task_priority() const noexcept { return core_ ? core_->priority() : 0; }
     std::uintptr_t task_identity() const noexcept {
         return reinterpret_cast<std::uintptr_t>(static_cast<detail::future_core*>(core_.get()));
     }
@@ -271,12 +287,18 @@ private:
     template <class F, class OnDone>
     static core_pointer make_core(F&& f, OnDone on_done) {
         if (detail::is_empty_callable(f)) throw std::invalid_argument("the callable is empty");
+        if (detail::is_empty_callable(on_done)) throw std::invalid_argument("on_done is empty");
         using core = detail::runnable_core<T, std::decay_t<F>, OnDone>;
         return core_pointer::adopt(new core(std::forward<F>(f), std::move(on_done)));
     }
     detail::result_core<T>& core() const {
         if (!core_) throw illegal_state("the task was moved away");
         return *core_;
+    }
+    /// For calls of users' code, which may destroy this object.
+    core_pointer held_core() const {
+        core();  // throws if there is none
+        return core_;
     }
     void abandon() noexcept {
         if (core_) core_->abandon();
@@ -334,7 +356,7 @@ private:
 };
 
 /// Has an executor run the task; if it refuses, the task fails with that.
-void send(intrusive_ptr<future_core> core, executor& where);
+CADRE_API void send(intrusive_ptr<future_core> core, executor& where);
 
 /// What a continuation does: it calls f with the value of its source, or with the source.
 template <class T, class F>
@@ -348,15 +370,19 @@ struct continuation_body {
 
     future<T> source;
     F f;
+    captured_context context = {};
 
     decltype(auto) operator()() {
+        return context.call([this]() -> decltype(auto) { return call(); });
+    }
+    decltype(auto) call() {
         if constexpr (!takes_value) {
-            return f(std::move(source));
+            return std::invoke(f, std::move(source));
         } else if constexpr (std::is_void_v<T>) {
             source.get();
-            return f();
+            return std::invoke(f);
         } else {
-            return f(source.get());
+            return std::invoke(f, source.get());
         }
     }
     std::string_view task_name() const noexcept requires has_annotations<F> {
@@ -395,24 +421,27 @@ class resumption final : public completion {
 public:
     explicit resumption(std::coroutine_handle<> waiting) noexcept : waiting_(waiting) {}
     void run() override {
+        auto context = std::move(context_);  // for the coroutine may delete this
         if (other_ended_.exchange(true))
             delete this;
         else
-            waiting_.resume();
+            context.resume(waiting_);
     }
     void release() noexcept {
         if (other_ended_.exchange(true)) delete this;
     }
 
 private:
-    std::coroutine_handle<> waiting_;
+    const std::coroutine_handle<> waiting_;
+    captured_context context_;  // of the coroutine, where it waits
     std::atomic<bool> other_ended_ = false;
 };
 
-template <class T>
+/// Waits for a future or a shared_future.
+template <class Future>
 class future_awaiter {
 public:
-    explicit future_awaiter(future<T> awaited) : awaited_(std::move(awaited)) {}
+    explicit future_awaiter(Future awaited) : awaited_(std::move(awaited)) {}
     future_awaiter(const future_awaiter&) = delete;
     future_awaiter& operator=(const future_awaiter&) = delete;
     ~future_awaiter() {
@@ -422,15 +451,20 @@ public:
     bool await_ready() const { return awaited_.is_done(); }
     bool await_suspend(std::coroutine_handle<> waiting) {
         attached_ = new resumption(waiting);
-        // Once it is attached the coroutine may go on elsewhere: nothing of it is touched then.
-        if (future_access::core(awaited_)->attach(*attached_)) return true;
+        try {
+            // Once it is attached the coroutine may go on elsewhere: nothing of it is touched then.
+            if (future_access::core(awaited_)->attach(*attached_)) return true;
+        } catch (...) {
+            delete std::exchange(attached_, nullptr);
+            throw;
+        }
         delete std::exchange(attached_, nullptr);
         return false;
     }
-    T await_resume() { return awaited_.get(); }
+    decltype(auto) await_resume() { return awaited_.get(); }
 
 private:
-    future<T> awaited_;
+    Future awaited_;
     resumption* attached_ = nullptr;
 };
 
@@ -458,8 +492,12 @@ auto future<T>::continue_with(executor* where, F f) && {
 }
 
 template <class T>
-auto future<T>::operator co_await() && {
-    return detail::future_awaiter<T>(std::move(*this));
+auto future<T>::operator co_await() {
+    return detail::future_awaiter<future>(std::move(*this));
+}
+template <class T>
+auto shared_future<T>::operator co_await() const {
+    return detail::future_awaiter<shared_future>(*this);
 }
 
 }  // namespace cadre

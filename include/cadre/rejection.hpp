@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 
+#include <cadre/detail/export.hpp>
 #include <cadre/task.hpp>
 
 namespace cadre {
@@ -16,7 +17,7 @@ class thread_pool_executor;
 using rejected_execution_handler = std::function<void(task, thread_pool_executor&)>;
 
 /// Throws rejected_execution.
-struct abort_policy {
+struct CADRE_API abort_policy {
     void operator()(task t, thread_pool_executor& pool) const;
 };
 
@@ -24,25 +25,25 @@ struct abort_policy {
 /// pool is shut down. The task runs under whatever locks its submitter holds, and a task that
 /// submits further tasks to a saturated pool runs them one inside the other: where that can go
 /// deep, block_policy is the better choice.
-struct caller_runs_policy {
+struct CADRE_API caller_runs_policy {
     void operator()(task t, thread_pool_executor& pool) const;
 };
 
 /// Drops the task without a word.
-struct discard_policy {
+struct CADRE_API discard_policy {
     void operator()(task t, thread_pool_executor& pool) const;
 };
 
 /// Drops the task at the head of the queue and tries again; drops the new one if the pool is
 /// shut down. Throws rejected_execution if there is no task to drop.
-struct discard_oldest_policy {
+struct CADRE_API discard_oldest_policy {
     void operator()(task t, thread_pool_executor& pool) const;
 };
 
 /// Waits for a place: throws rejected_execution if there is none in time, or if the pool is shut
 /// down meanwhile. An interruption point. A task that waits like this for its own pool can hold
 /// up the very worker it waits for: give such pools a timeout.
-struct block_policy {
+struct CADRE_API block_policy {
     std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max();
     void operator()(task t, thread_pool_executor& pool) const;
 };

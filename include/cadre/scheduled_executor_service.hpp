@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <cadre/cron.hpp>
+#include <cadre/detail/export.hpp>
 #include <cadre/detail/timer_core.hpp>
 #include <cadre/executor.hpp>
 #include <cadre/future.hpp>
@@ -29,7 +30,7 @@ public:
     std::optional<std::chrono::steady_clock::time_point> next_run() const {
         return timer().next_run();
     }
-    /// Durations are kept for periodic tasks only.
+    /// Of a task that runs once, when it is complete.
     task_statistics statistics() const { return timer().statistics(); }
 
 private:
@@ -49,10 +50,12 @@ private:
 ///
 /// Delays are relative to the steady clock: setting the wall clock changes nothing. A negative
 /// delay is none. A delay past the end of the clock, some 290 years, is the end of the clock.
-/// Tasks that are due at the same time run in the order in which they were scheduled. All throw
+/// Tasks that are due at the same time run in the order in which they were scheduled, periodic ones
+/// at each run. All throw
 /// std::invalid_argument for an empty callable, rejected_execution if shut down.
-class scheduled_executor_service : public executor_service {
+class CADRE_API scheduled_executor_service : public executor_service {
 public:
+    using executor::schedule;
     /// Runs f once, after the delay.
     template <class F, class Rep, class Period>
     auto schedule(F&& f, std::chrono::duration<Rep, Period> delay) {
@@ -132,7 +135,8 @@ private:
                                            detail::no_on_done, detail::timer_core>;
         auto made = detail::intrusive_ptr<core>::adopt(
             new core(detail::scheduled_callable<R, std::decay_t<F>>{std::forward<F>(f)}));
-        scheduled_future<R> result(made);
+        made->add_first_ref();
+        scheduled_future<R> result(detail::intrusive_ptr<detail::timer_core>::adopt(made.get()));
         start_timer(std::move(made), std::move(when));
         return result;
     }

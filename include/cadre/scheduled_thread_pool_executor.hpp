@@ -5,14 +5,17 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <cadre/clock.hpp>
+#include <cadre/detail/export.hpp>
 #include <cadre/scheduled_executor_service.hpp>
 #include <cadre/thread_pool_executor.hpp>
 
 namespace cadre {
 
+/// How a scheduled pool is to be made.
 struct scheduled_pool_options {
     int core_pool_size = available_processors();
     /// How long an idle thread beyond the core stays; as in the JDK.
@@ -49,14 +52,21 @@ class timer_queue;
 ///     cadre::scheduled_thread_pool_executor timers({.core_pool_size = 1, .name = "timers"});
 ///     auto beat = timers.schedule_at_fixed_rate([&] { ping(); }, 0s, 30s);
 ///     auto report = timers.schedule_cron([&] { send(); }, cadre::cron_expression("0 6 * * mon"));
-class scheduled_thread_pool_executor : public scheduled_executor_service {
+class CADRE_API scheduled_thread_pool_executor : public scheduled_executor_service {
 public:
     /// Throws std::invalid_argument for sizes, durations or functions that cannot be.
     explicit scheduled_thread_pool_executor(scheduled_pool_options options);
+    /// An int that {} is not: those are options.
+    struct size {
+        size(int n) : threads(n) {}
+        int threads;
+    };
     explicit scheduled_thread_pool_executor(
-        int core_pool_size, cadre::thread_factory factory = default_thread_factory(),
-        cadre::rejected_execution_handler handler = abort_policy{});
-    scheduled_thread_pool_executor(int core_pool_size, cadre::rejected_execution_handler handler)
+        size core_pool_size, cadre::thread_factory factory = default_thread_factory(),
+        cadre::rejected_execution_handler handler = abort_policy{})
+        : scheduled_thread_pool_executor(
+              options_of(core_pool_size.threads, std::move(factory), std::move(handler))) {}
+    scheduled_thread_pool_executor(size core_pool_size, cadre::rejected_execution_handler handler)
         : scheduled_thread_pool_executor(core_pool_size, default_thread_factory(),
                                          std::move(handler)) {}
     ~scheduled_thread_pool_executor() override;
@@ -146,12 +156,13 @@ public:
     thread_pool_executor& pool() { return pool_; }
 
 private:
+    static scheduled_pool_options options_of(int core, cadre::thread_factory factory,
+                                             cadre::rejected_execution_handler handler);
     bool remove_timer(detail::future_core* wanted);
     void apply_shutdown_policies();
 
     const std::function<task(task)> decorate_task_;
     const detail::intrusive_ptr<detail::timer_queue> timers_;
-    const detail::intrusive_ptr<detail::cancel_listener> cancel_link_;  // of submitted tasks
     thread_pool_executor pool_;
 };
 

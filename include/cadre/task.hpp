@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +15,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <cadre/detail/export.hpp>
+#include <cadre/detail/recycled_memory.hpp>
 #include <cadre/errors.hpp>
 #include <cadre/thread.hpp>
 
@@ -91,8 +94,9 @@ auto prioritized(int priority, F f) {
 
 /// What a pool runs: a callable without arguments or result, or one that takes a std::stop_token.
 /// Move-only; a callable of up to 48 bytes that moves without exceptions lives inside, without
-/// allocation. Made of an empty callable it is empty. Not to be used by two threads at once.
-class task {
+/// allocation, any other in memory that is kept for the next such task. Made of an empty callable
+/// it is empty. Not to be used by two threads at once.
+class CADRE_API task {
 public:
     task() noexcept = default;
     task(std::nullptr_t) noexcept {}
@@ -124,7 +128,7 @@ public:
 
     /// Empty if it has none.
     std::string_view name() const noexcept {
-        return operations_ ? operations_->name(storage_) : std::string_view();
+        return operations_ && operations_->name ? operations_->name(storage_) : std::string_view();
     }
     /// 0 if it has none.
     int priority() const noexcept { return operations_ ? operations_->priority(storage_) : 0; }
@@ -138,21 +142,56 @@ private:
         void (*invoke)(void*);
         void (*relocate)(void* to, void* from) noexcept;  // null: the bytes are the value
         void (*destroy)(void*);                           // null: nothing to do
-        std::string_view (*name)(const void*) noexcept;
+        std::string_view (*name)(const void*) noexcept;   // null: it has none
         int (*priority)(const void*) noexcept;
+        std::int64_t (*stamp)(const void*) noexcept;  // null: it has none
     };
+
+    static constexpr operations relocated = {};  // of what is no task any more
 
     template <class F>
     static constexpr bool fits =
         sizeof(F) <= inline_size &&
         alignof(F) <= alignof(std::max_align_t) && std::is_nothrow_move_constructible_v<F>;
 
+    /// A callable that does not fit. Made by one thread and destroyed by another, as a rule.
+    template <class F>
+    struct outside final : detail::in_recycled_memory {
+        template <class From>
+        explicit outside(From&& from) : function(std::forward<From>(from)) {}
+        F function;
+    };
+
+    template <class F>
+    static outside<F>*& pointer(void* storage) noexcept {
+        return *std::launder(static_cast<outside<F>**>(storage));
+    }
     template <class F, bool inside>
     static F& callable(void* storage) noexcept {
         if constexpr (inside)
             return *std::launder(static_cast<F*>(storage));
         else
-            return **std::launder(static_cast<F**>(storage));
+            return pointer<F>(storage)->function;
+    }
+
+    template <class F, bool inside>
+    static constexpr auto stamp_function() -> std::int64_t (*)(const void*) noexcept {
+        if constexpr (requires(const F& f) { f.task_stamp(); })
+            return [](const void* storage) noexcept -> std::int64_t {
+                return callable<F, inside>(const_cast<void*>(storage)).task_stamp();
+            };
+        else
+            return nullptr;
+    }
+
+    template <class F, bool inside>
+    static constexpr auto name_function() -> std::string_view (*)(const void*) noexcept {
+        if constexpr (requires(const F& f) { f.task_name(); })
+            return [](const void* storage) noexcept -> std::string_view {
+                return callable<F, inside>(const_cast<void*>(storage)).task_name();
+            };
+        else
+            return nullptr;
     }
 
     template <class F, bool inside>
@@ -178,20 +217,16 @@ private:
                              if constexpr (inside)
                                  callable<F, true>(storage).~F();
                              else
-                                 delete &callable<F, false>(storage);
+                                 delete pointer<F>(storage);
                          },
-        .name = [](const void* storage) noexcept -> std::string_view {
-            if constexpr (requires(const F& f) { f.task_name(); })
-                return callable<F, inside>(const_cast<void*>(storage)).task_name();
-            else
-                return {};
-        },
+        .name = name_function<F, inside>(),
         .priority = [](const void* storage) noexcept -> int {
             if constexpr (requires(const F& f) { f.task_priority(); })
                 return callable<F, inside>(const_cast<void*>(storage)).task_priority();
             else
                 return 0;
         },
+        .stamp = stamp_function<F, inside>(),
     };
 
     template <class F, class From>
@@ -200,7 +235,8 @@ private:
             ::new (static_cast<void*>(storage_)) F(std::forward<From>(from));
             operations_ = &operations_for<F, true>;
         } else {
-            ::new (static_cast<void*>(storage_)) F*(new F(std::forward<From>(from)));
+            using kept = outside<F>;
+            ::new (static_cast<void*>(storage_)) kept*(new kept(std::forward<From>(from)));
             operations_ = &operations_for<F, false>;
         }
         if constexpr (requires(const F& f) { f.task_identity(); })
@@ -210,12 +246,25 @@ private:
     void take(task& other) noexcept {
         operations_ = std::exchange(other.operations_, nullptr);
         identity_ = std::exchange(other.identity_, 0);
-        if (!operations_) return;
+        if (operations_) take_storage(other);
+    }
+    void take_storage(task& other) noexcept {
         if (operations_->relocate)
             operations_->relocate(storage_, other.storage_);
         else
-            std::memcpy(storage_, other.storage_, inline_size);
+            copy_bytes(storage_, other.storage_);
     }
+    // A small callable leaves the end of its storage as it was; g++ warns of the copy of that.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+    static void copy_bytes(std::byte* to, const std::byte* from) noexcept {
+        std::memcpy(to, from, inline_size);
+    }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
     /// Destroys the callable. An exception of its destructor has nowhere to go from here; a pool
     /// asks for it through task_access::release instead.
@@ -233,7 +282,7 @@ private:
     alignas(std::max_align_t) std::byte storage_[inline_size];
     const operations* operations_ = nullptr;
     // Which task this is, for those who look for it in a queue: the address of the state of its
-    // future, or an odd number given to it by its pool. 0: none yet.
+    // future, or an odd number given to it by its pool, which may be made of a stamp. 0: none yet.
     std::uintptr_t identity_ = 0;
 };
 
@@ -243,8 +292,47 @@ namespace detail {
 struct task_access {
     static std::uintptr_t identity(const task& t) noexcept { return t.identity_; }
     static void set_identity(task& t, std::uintptr_t identity) noexcept { t.identity_ = identity; }
+    /// What the pool's observer gave it on its way; 0 if nothing.
+    static std::int64_t stamp(const task& t) noexcept {
+        if (t.operations_ && t.operations_->stamp) return t.operations_->stamp(t.storage_);
+        if (has_stamp_inside(t))
+            return static_cast<std::int64_t>((t.identity_ & ~stamp_inside) >> 1);
+        return has_coarse_stamp(t) ? coarse_stamp_of(t.identity_) : 0;
+    }
+    /// In an odd identity: the bits below, but for the lowest, are a stamp.
+    static constexpr std::uintptr_t stamp_inside = ~(~std::uintptr_t{0} >> 1);
+    /// With the one above: some of the bits below are a coarse stamp. See coarse_clock.hpp.
+    static constexpr std::uintptr_t coarse_stamp = stamp_inside >> 1;
+    static bool has_stamp_inside(const task& t) noexcept {
+        return (t.identity_ & (stamp_inside | coarse_stamp | 1)) == (stamp_inside | 1);
+    }
+    static bool has_coarse_stamp(const task& t) noexcept {
+        return (t.identity_ & (stamp_inside | coarse_stamp | 1)) ==
+                   (stamp_inside | coarse_stamp | 1) &&
+               !(t.operations_ && t.operations_->stamp);
+    }
+    CADRE_API static std::int64_t coarse_stamp_of(std::uintptr_t identity) noexcept;
+    /// True for a callable as the user gave it: it has no name, nor an exact stamp, nor a future.
+    static bool is_bare(const task& t) noexcept {
+        return t.operations_ && !t.operations_->name && !t.operations_->stamp &&
+               !has_stamp_inside(t) && (t.identity_ == 0 || (t.identity_ & 1) != 0);
+    }
     /// Destroys the callable and lets its exceptions through.
     static void release(task& t) { t.release(); }
+    /// Moves `from` to `to` and ends its life; whoever sees was_relocated(from) after that may use
+    /// its memory for something else.
+    static void relocate(task& from, task& to) noexcept {
+        to.reset();
+        to.operations_ = from.operations_;
+        to.identity_ = from.identity_;
+        if (to.operations_) to.take_storage(from);
+        // release: pairs with was_relocated().
+        std::atomic_ref(from.operations_).store(&task::relocated, std::memory_order_release);
+    }
+    static bool was_relocated(task& from) noexcept {
+        return std::atomic_ref(from.operations_).load(std::memory_order_acquire) ==
+               &task::relocated;
+    }
 };
 
 }  // namespace detail

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <cadre/clock.hpp>
+#include <cadre/detail/export.hpp>
 
 namespace cadre {
 
@@ -22,9 +23,11 @@ namespace cadre {
 ///     EXPECT_EQ(beats, 24);
 ///
 /// With one thread in the pool, tasks run in the order of their times, then of their submission.
+/// A pool's destructor waits until its one-shots have run, which on a clock that stands still they
+/// never do: call shutdown_now() if some may be left.
 /// The clock must outlive the schedulers that use it. All members may be called from any thread,
 /// but not from tasks that run on it where it says so.
-class manual_clock final : public scheduler_clock {
+class CADRE_API manual_clock final : public scheduler_clock {
 public:
     /// Starts at midnight of 1 January 2000, UTC, unless told otherwise.
     explicit manual_clock(std::chrono::system_clock::time_point wall_start = default_start());
@@ -35,7 +38,8 @@ public:
     /// Moves time on by d, from one time that a scheduler waits for to the next; at each, waits
     /// until all that is due has run. Not from a task that runs on this clock.
     void advance(std::chrono::nanoseconds d);
-    /// The same, up to this time; no effect if it has passed.
+    /// The same, up to this time; no effect if it has passed. The end of the clock itself never
+    /// comes.
     void advance_to(std::chrono::steady_clock::time_point t);
     /// The same, up to this time of day.
     void advance_to(std::chrono::system_clock::time_point t);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include <cadre/detail/duration.hpp>
+#include <cadre/detail/export.hpp>
 #include <cadre/detail/thread_control.hpp>
 
 namespace cadre {
@@ -25,7 +27,7 @@ struct thread_attributes {
 
 /// Stands for a thread, any thread of the process; copyable, and good for longer than the thread.
 /// All members may be called from any thread.
-class thread_handle {
+class CADRE_API thread_handle {
 public:
     /// The calling thread's, whoever made it.
     static thread_handle current();
@@ -47,15 +49,23 @@ private:
     detail::intrusive_ptr<detail::thread_control> control_;  // never null
 };
 
+class thread;
+namespace detail {
+/// Joins the thread, if there is one; an interrupt that comes meanwhile stays for later. The
+/// calling thread, which cannot wait for itself, is let go of.
+CADRE_API void join_whatever_comes(thread& t) noexcept;
+}  // namespace detail
+
 /// A thread that can be interrupted. Like std::jthread it is joined when destroyed, after an
 /// interrupt(). An `interrupted` that leaves its body ends the thread quietly; any other
 /// exception that does ends the process, as with std::thread. Signals sent to the process are
-/// not delivered to it.
+/// not delivered to it. A process that it forks has the signal mask of the thread that made it; for
+/// posix_spawn(), std::system() and popen(), see this_thread::original_signals_scope.
 ///
 ///     cadre::thread worker([&] { for (;;) handle(queue.take()); });
 ///     ...
 ///     worker.interrupt();  // take() throws, the thread ends
-class thread {
+class CADRE_API thread {
 public:
     /// No thread.
     thread() noexcept = default;
@@ -80,9 +90,11 @@ public:
     thread_handle handle() const;
 
 private:
+    friend void detail::join_whatever_comes(thread& t) noexcept;
     struct running;
     static void* enter(void* argument);
     void join_quietly() noexcept;
+    void join_now() noexcept;
 
     std::shared_ptr<running> running_;  // null: no thread
 };
@@ -90,17 +102,38 @@ private:
 namespace this_thread {
 
 /// True if the calling thread has been interrupted; clears the flag.
-bool interrupted();
+CADRE_API bool interrupted();
 /// True if the calling thread has been interrupted; leaves the flag as it is.
-bool is_interrupted();
+CADRE_API bool is_interrupted();
 /// Throws cadre::interrupted, and clears the flag, if the calling thread has been interrupted.
-void interruption_point();
+CADRE_API void interruption_point();
 
 /// Of the task that this thread is running: stopped by cancel(true) of its future and by
 /// shutdown_now() of its pool. Outside any task: a token that is never stopped.
-std::stop_token stop_token();
+CADRE_API std::stop_token stop_token();
 
-void sleep_until(detail::steady_time deadline);
+/// For tasks that start processes: std::system(), popen() and posix_spawn() hand the signal mask of
+/// the calling thread on, and that of a cadre::thread blocks SIGTERM, SIGINT, SIGCHLD and the rest.
+/// While this lives, the calling thread has the mask of the thread that made it, or made the thread
+/// that made it: the first that is no cadre::thread. Signals of the process may be delivered to it
+/// meanwhile. On any other thread it changes nothing.
+///
+///     pool.execute([] {
+///         const cadre::this_thread::original_signals_scope scope;
+///         std::system("convert in.png out.jpg");
+///     });
+class [[nodiscard]] CADRE_API original_signals_scope {
+public:
+    original_signals_scope() noexcept;
+    ~original_signals_scope();
+    original_signals_scope(const original_signals_scope&) = delete;
+    original_signals_scope& operator=(const original_signals_scope&) = delete;
+
+private:
+    sigset_t before_;
+};
+
+CADRE_API void sleep_until(detail::steady_time deadline);
 
 /// Sleeps for at least this long. Throws cadre::interrupted if interrupted before or meanwhile.
 template <class Rep, class Period>
@@ -122,12 +155,13 @@ using thread_factory = std::function<thread(std::function<void()> body)>;
 /// Names its threads pool-N-thread-M: N counts the factories of the process, M the threads of
 /// one. A pool with a name of its own puts that name in the place of pool-N. Refuses when the
 /// system has no thread to give.
-thread_factory default_thread_factory();
+CADRE_API thread_factory default_thread_factory();
 /// Names its threads PREFIX-M, and gives them these attributes.
-thread_factory named_thread_factory(std::string prefix, thread_attributes attributes = {});
+CADRE_API thread_factory named_thread_factory(std::string prefix,
+                                              thread_attributes attributes = {});
 
 /// How many processors this process may use, at least 1: the affinity mask and the CPU quotas of
 /// its control groups (v1 and v2) counted, a part of a processor as a whole one.
-int available_processors();
+CADRE_API int available_processors();
 
 }  // namespace cadre

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <cadre/detail/export.hpp>
 #include <cadre/executor.hpp>
 #include <cadre/function_ref.hpp>
 #include <cadre/future.hpp>
@@ -18,6 +19,7 @@
 #include <cadre/queue/synchronous_queue.hpp>
 #include <cadre/rejection.hpp>
 #include <cadre/task.hpp>
+#include <cadre/task_observer.hpp>
 #include <cadre/thread.hpp>
 
 namespace cadre {
@@ -42,15 +44,21 @@ struct pool_hooks {
     /// On the worker, after each task, with what left the task or null. What a submitted task
     /// throws goes to its future and does not leave it.
     std::function<void(const task&, std::exception_ptr)> after_execute = {};
-    /// Once, when the pool has terminated, before await_termination() returns.
+    /// Once, when the pool has terminated, before await_termination() returns. On the thread that
+    /// ended it: a worker or, if there is none, who shuts the pool down. To wait for the end there
+    /// is an illegal_state; to destroy the pool is not, unless it is called by close().
     std::function<void()> terminated = {};
     /// Told what left a task or one of the hooks above (with an empty task where none belongs
     /// to it). Default: one line on stderr. What it throws itself is dropped.
     std::function<void(const task&, std::exception_ptr)> uncaught_exception = {};
-    /// Scheduled pools: told of a periodic task that failed. Default: one line on stderr.
+    /// Scheduled pools: told of a periodic task that failed. Default: one line on stderr. The
+    /// task's future is not complete yet: to wait for it there is to wait for oneself.
     std::function<void(const task&, std::exception_ptr)> periodic_failed = {};
+    /// For monitors. It lives as long as the pool and its threads do.
+    std::shared_ptr<task_observer> observer = {};
 };
 
+/// How a pool is to be made.
 struct thread_pool_options {
     /// Threads that are kept, also idle. A task that comes when there are fewer gets a new one.
     int core_pool_size = available_processors();
@@ -114,11 +122,15 @@ class thread_pool_core;
 /// On a worker of the pool itself it cannot wait: it shuts the pool down and returns, and the
 /// workers finish the queued tasks and go away by themselves.
 ///
+/// In a child of fork() there are no workers: there, whatever would need them or look into the
+/// books, execute() first, throws illegal_state, and the destructor lets go of the pool at once.
+/// Make a pool of its own.
+///
 ///     cadre::thread_pool_executor pool({.core_pool_size = 2, .maximum_pool_size = 8,
 ///         .queue = std::make_unique<cadre::array_blocking_queue<cadre::task>>(1024),
 ///         .rejection = cadre::caller_runs_policy{}, .name = "orders"});
 ///     auto answer = pool.submit([](int a, int b) { return a * b; }, 6, 7);
-class thread_pool_executor : public executor_service {
+class CADRE_API thread_pool_executor : public executor_service {
 public:
     /// Throws std::invalid_argument for sizes, durations or functions that cannot be.
     explicit thread_pool_executor(thread_pool_options options);
@@ -208,14 +220,15 @@ public:
     std::int64_t completed_task_count() const;
     run_state state() const;
     pool_snapshot snapshot() const;
-    /// thread_pool_executor@NAME[Running, pool size = 2, active threads = 1, queued tasks = 0,
-    /// completed tasks = 5]
+    /// `thread_pool_executor@NAME[Running, pool size = 2, active threads = 1, queued tasks = 0,
+    /// completed tasks = 5]`
     std::string to_string() const;
 
 private:
     friend struct discard_oldest_policy;
     friend struct block_policy;
     friend class scheduled_thread_pool_executor;
+    friend class work_stealing_pool;
 
     bool remove_task(const detail::future_core* wanted);
 

@@ -260,5 +260,46 @@ TYPED_TEST(every_asynchronous_service, an_interrupted_invoke_all_cancels_and_int
     EXPECT_TRUE(was_interrupted);
 }
 
+/// As std::views::transform gives them, which clang 14 cannot compile.
+struct made_callables {
+    struct callable {
+        std::unique_ptr<int> value;
+        int operator()() const { return *value; }
+    };
+    struct iterator {
+        using value_type = callable;
+        using difference_type = std::ptrdiff_t;
+        int i = 0;
+        callable operator*() const { return {std::make_unique<int>(i)}; }
+        iterator& operator++() {
+            ++i;
+            return *this;
+        }
+        void operator++(int) { ++i; }
+        bool operator==(const iterator&) const = default;
+    };
+    iterator begin() const { return {0}; }
+    iterator end() const { return {3}; }
+};
+
+TYPED_TEST(every_invoking_service, takes_callables_that_only_move_from_a_view_that_makes_them) {
+    const made_callables made;
+    auto results = this->service.invoke_all(made);
+    ASSERT_EQ(results.size(), 3U);
+    EXPECT_EQ(results[2].get(), 2);
+    EXPECT_LT(this->service.invoke_any(made), 3);
+}
+
+TYPED_TEST(every_invoking_service, gives_a_reference_where_the_callables_do) {
+    struct rooted {
+        rooted() = default;
+        rooted(const rooted&) = delete;
+    } referent;
+    std::vector<std::function<rooted&()>> callables{[&]() -> rooted& { return referent; }};
+    EXPECT_EQ(&this->service.invoke_all(callables)[0].get(), &referent);
+    EXPECT_EQ(&this->service.invoke_any(callables), &referent);
+    EXPECT_EQ(&this->service.invoke_any(callables, hours(1)), &referent);
+}
+
 }  // namespace
 }  // namespace cadre::testing

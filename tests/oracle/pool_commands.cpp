@@ -74,16 +74,27 @@ void remember(const std::string& name, std::shared_ptr<held_future> future, int 
     numbers()[name] = number;
 }
 
+/// Of a command that sends a task even if that has no name.
+body body_of(const words& w) {
+    return {w.value_or(1, "null"), w.find(1) ? w.value_or(2, "gate") : body::nameless};
+}
+
 std::string submit(const words& w) {
-    const auto& name = w.at(1);
+    const auto name = w.value_or(1, "null");
     const int number = next_number();
     current_passage() = {name};
-    remember(name, current_pool().submit(name, number, body(name, w.value_or(2, "gate"))), number);
+    auto submitted = current_pool().submit(name, number, body_of(w));
+    remember(w.at(1), std::move(submitted), number);
     return "";
 }
 
 std::string schedule_command(const words& w) {
     const int number = next_number();
+    // The reference looks at the arguments before it finds that there is no pool.
+    if (pools.empty() && w.command() != "schedule" && w.size() == 3) {
+        to_long(w.find(2));
+        throw java_error("ArrayIndexOutOfBoundsException");
+    }
     auto scheduled = schedule(current_pool(), w, number);
     remember(w.at(1), std::move(scheduled), number);
     return "";
@@ -101,17 +112,16 @@ std::string remove(const words& w) {
 std::string set(const words& w) {
     const auto& what = w.at(1);
     const auto* const value = w.find(2);
-    auto& pool = current_pool();
     if (what == "core")
-        pool.set_core_pool_size(to_int(value));
+        current_pool().set_core_pool_size(to_int(value));
     else if (what == "max")
-        pool.set_maximum_pool_size(to_int(value));
+        current_pool().set_maximum_pool_size(to_int(value));
     else if (what == "keep_alive")
-        pool.set_keep_alive(milliseconds(to_int(value)));
+        current_pool().set_keep_alive(milliseconds(to_int(value)));
     else if (what == "core_timeout")
-        pool.allow_core_thread_time_out(value && to_bool(*value));
+        current_pool().allow_core_thread_time_out(value && to_bool(*value));
     else if (what == "policy")
-        pool.set_policy(make_policy(value ? *value : "abort"));
+        current_pool().set_policy(make_policy(value ? *value : "abort"));
     else
         throw not_understood("unknown setting " + what);
     return "";
@@ -209,9 +219,8 @@ completion_service& completion() {
 }
 
 std::string complete(const words& w) {
-    const auto& name = w.at(1);
-    current_passage() = {name};
-    static_cast<void>(completion().submit(body(name, w.value_or(2, "gate"))));
+    current_passage() = {w.value_or(1, "null")};
+    static_cast<void>(completion().submit(body_of(w)));
     return "";
 }
 

@@ -94,7 +94,15 @@ public:
     std::optional<std::string> peek() override { return as_name(queue_->peek()); }
     std::string remove_head() override { return name_of(queue_->remove()); }
     bool contains(const std::string& word) override { return queue_->contains(element<T>(word)); }
-    bool erase(const std::string& word) override { return queue_->remove(element<T>(word)); }
+    /// The first one shown, as the reference does: in a heap that need not be the first to leave.
+    bool erase(const std::string& word) override {
+        const T wanted = element<T>(word);
+        const T* first = nullptr;
+        queue_->for_each([&](const T& x) {
+            if (!first && x == wanted) first = &x;
+        });
+        return first && queue_->remove_if([&](const T& x) { return &x == first; }) > 0;
+    }
     void clear() override { queue_->clear(); }
     std::vector<std::string> drain(std::optional<int> most) override {
         std::vector<T> out;

@@ -63,9 +63,12 @@ void sleep(std::int64_t milliseconds) {
     cadre::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
-const std::string& argument(const std::vector<std::string>& kind) {
-    if (kind.size() > 1) return kind[1];
-    throw task_error("Index 1 out of bounds for length 1", "ArrayIndexOutOfBoundsException");
+/// Throws what the reference's task does if there is no such part.
+const std::string& part_of_kind(const std::vector<std::string>& kind, std::size_t i) {
+    if (i < kind.size()) return kind[i];
+    throw task_error(
+        "Index " + std::to_string(i) + " out of bounds for length " + std::to_string(kind.size()),
+        "ArrayIndexOutOfBoundsException");
 }
 
 }  // namespace
@@ -84,19 +87,20 @@ std::string body::operator()() {
 }
 
 void body::run(int run) const {
+    if (kind_ == nameless) throw task_error("null", "invalid_argument");
     const auto kind = split(kind_, ':');
-    const auto& what = part(kind, 0);
+    const auto& what = part_of_kind(kind, 0);
     const task_error boom("boom " + name_, "boom " + name_);
     if (what == "throw") throw boom;
     if (what == "throw_after") {
-        if (run >= to_int(&argument(kind))) throw boom;
+        if (run >= to_int(&part_of_kind(kind, 1))) throw boom;
         return;
     }
     if (what == "interrupt_self") {
         cadre::thread_handle::current().interrupt();
     } else if (what == "sleep") {
         const busy_scope busy;
-        sleep(to_long(&argument(kind)));
+        sleep(to_long(&part_of_kind(kind, 1)));
     } else if (what == "gate") {
         gate_of(name_).pass();
     } else if (what == "stubborn") {

@@ -33,6 +33,9 @@ public:
     body(std::string name, std::string kind) : name_(std::move(name)), kind_(std::move(kind)) {}
     std::string operator()();
 
+    /// The kind of a task that was given no name, nor a kind: there is no such gate.
+    static constexpr const char* nameless = " ";  // no word can be that
+
 private:
     void run(int run) const;
     std::string value() const { return "value " + name_; }

@@ -6,13 +6,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include "support/element_ledger.hpp"
 #include "support/eventually.hpp"
 #include "support/queue_kinds.hpp"
 #include "support/waiting_call.hpp"
@@ -20,19 +21,10 @@
 namespace cadre::testing {
 namespace {
 
-constexpr int loops = 600;
-
-/// Sums up what was put and what was taken.
-class ledger {
-public:
-    void put(int value) { put_ += value; }
-    void taken(int value) { taken_ += value; }
-    void expect_balanced() const { EXPECT_EQ(put_, taken_); }
-
-private:
-    std::atomic<std::int64_t> put_ = 0;
-    std::atomic<std::int64_t> taken_ = 0;
-};
+const int loops = [] {
+    const char* scale = std::getenv("CADRE_STRESS_SCALE");
+    return static_cast<int>(600 * (scale ? std::atof(scale) : 1.0));
+}();
 
 /// Busy for a random time of up to `most`, the same range on both sides of a race.
 void dawdle(std::mt19937& random, std::chrono::nanoseconds most) {
@@ -51,14 +43,16 @@ class queue_loops : public ::testing::Test {
 protected:
     queue_ptr queue_ = Kind::make(7);
     blocking_queue<item>& queue = *queue_;
-    ledger accounts;
+    element_ledger accounts;
 
+    void put_one() {
+        const int number = accounts.next();
+        queue.put(number);
+        accounts.put(number);
+    }
     std::unique_ptr<waiting_call> producer(int count) {
         return std::make_unique<waiting_call>([this, count] {
-            for (int i = 1; i <= count; ++i) {
-                queue.put(i);
-                accounts.put(i);
-            }
+            for (int i = 0; i < count; ++i) put_one();
         });
     }
     std::unique_ptr<waiting_call> consumer(int count) {
@@ -136,12 +130,32 @@ TYPED_TEST(queue_loops, an_interrupted_taker_does_not_swallow_the_wake_up_of_ano
             first->interrupt();
         });
         dawdle(random, 30us);
-        this->queue.put(1);
-        this->accounts.put(1);
+        this->put_one();
         interrupts.join();
         if (first->returned()) {  // then the other one still waits
-            this->queue.put(1);
-            this->accounts.put(1);
+            this->put_one();
+        }
+        ASSERT_TRUE(second->returned());
+        this->accounts.expect_balanced();
+    }
+}
+
+TYPED_TEST(queue_loops, a_taker_whose_time_is_over_does_not_swallow_the_wake_up_of_another) {
+    std::mt19937 random(new_seed());
+    for (int round = 0; round < 100; ++round) {
+        std::atomic<bool> got_one = false;
+        cadre::thread first([&, patience = std::chrono::microseconds(random() % 500)] {
+            const auto found = this->queue.poll_for(patience);
+            if (!found) return;
+            this->accounts.taken(found->value);
+            got_one = true;
+        });
+        auto second = this->consumer(1);
+        dawdle(random, 200us);
+        this->put_one();
+        first.join();
+        if (got_one) {  // then the other one still waits
+            this->put_one();
         }
         ASSERT_TRUE(second->returned());
         this->accounts.expect_balanced();
@@ -179,12 +193,12 @@ TYPED_TEST_SUITE(refusing_queue_loops, refusing_kinds, kind_names);
 // BQ-020
 TYPED_TEST(refusing_queue_loops, interrupting_all_pairs_but_one_leaves_that_one_running) {
     const auto queue = TypeParam::make(3);
-    ledger accounts;
+    element_ledger accounts;
     std::atomic<bool> finish = false;
     std::atomic<int> produced = 0;
     const auto produce = [&] {
-        for (int i = 1; !finish; ++i)
-            if (queue->offer_for(i, 1ms)) {
+        while (!finish)
+            if (const int i = accounts.next(); queue->offer_for(i, 1ms)) {
                 accounts.put(i);
                 ++produced;
             }
@@ -232,14 +246,15 @@ TYPED_TEST(refusing_queue_loops, an_offer_and_a_poll_agree_on_whether_they_met) 
 
 TYPED_TEST(refusing_queue_loops, putters_that_give_up_and_takers_that_give_up_lose_nothing) {
     const auto queue = TypeParam::make(2);
-    ledger accounts;
+    element_ledger accounts;
     const unsigned seed = new_seed();
     std::vector<std::thread> threads;
     for (unsigned t = 0; t < 3; ++t) {
         threads.emplace_back([&, t] {
             std::mt19937 random(seed + t);
-            for (int i = 1; i <= 1000; ++i)
-                if (queue->offer_for(i, (random() % 50) * 1us)) accounts.put(i);
+            for (int left = 1000; left > 0; --left)
+                if (const int i = accounts.next(); queue->offer_for(i, (random() % 50) * 1us))
+                    accounts.put(i);
         });
         threads.emplace_back([&, t] {
             std::mt19937 random(seed - t);
@@ -284,7 +299,7 @@ TYPED_TEST(storing_queue_loops, a_traversal_sees_only_what_was_put_in) {
 
 TYPED_TEST(storing_queue_loops, bulk_removal_and_taking_get_each_element_once) {
     const auto queue = TypeParam::make(100);
-    ledger accounts;
+    element_ledger accounts;
     std::atomic<bool> finish = false;
     std::thread takes([&] {
         while (!finish)
@@ -297,7 +312,8 @@ TYPED_TEST(storing_queue_loops, bulk_removal_and_taking_get_each_element_once) {
                       : queue->extract_if([](const item& x) { return x.value % 3 == 0; }, out, 5);
         for (const item& x : out) accounts.taken(x.value);
     });
-    for (int i = 1; i <= 3000; ++i) {
+    for (int left = 3000; left > 0; --left) {
+        const int i = accounts.next();
         queue->put(i);
         accounts.put(i);
     }
@@ -310,7 +326,7 @@ TYPED_TEST(storing_queue_loops, bulk_removal_and_taking_get_each_element_once) {
 
 TEST(queue_loops, a_capacity_that_changes_all_the_time_loses_and_stops_nobody) {
     linked_blocking_queue<item> queue(1);
-    ledger accounts;
+    element_ledger accounts;
     std::atomic<bool> finish = false;
     std::thread changes([&] {
         std::mt19937 random(new_seed());
@@ -319,7 +335,8 @@ TEST(queue_loops, a_capacity_that_changes_all_the_time_loses_and_stops_nobody) {
     std::vector<std::unique_ptr<waiting_call>> threads;
     for (int t = 0; t < 3; ++t) {
         threads.push_back(std::make_unique<waiting_call>([&] {
-            for (int i = 1; i <= 2000; ++i) {
+            for (int left = 2000; left > 0; --left) {
+                const int i = accounts.next();
                 queue.put(i);
                 accounts.put(i);
             }
@@ -336,11 +353,12 @@ TEST(queue_loops, a_capacity_that_changes_all_the_time_loses_and_stops_nobody) {
 
 TEST(queue_loops, transfers_and_polls_that_give_up_agree) {
     linked_transfer_queue<item> queue;
-    ledger accounts;
+    element_ledger accounts;
     std::thread transfers([&] {
         std::mt19937 random(new_seed());
-        for (int i = 1; i <= 3000; ++i)
-            if (queue.try_transfer_for(i, (random() % 20) * 1us)) accounts.put(i);
+        for (int left = 3000; left > 0; --left)
+            if (const int i = accounts.next(); queue.try_transfer_for(i, (random() % 20) * 1us))
+                accounts.put(i);
     });
     std::mt19937 random(1);
     for (int i = 0; i < 3000; ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pool against itself: submitting, cancelling, resizing, ending and destroying at once. A
+// The pool against itself: submitting, cancelling, resizing, ending and destroying at once. The
 // ledger tells of each task that was accepted whether it ran, came back or was cancelled: one of
 // them, and once.
 
@@ -20,25 +20,16 @@
 
 #include "support/eventually.hpp"
 #include "support/held_task.hpp"
+#include "support/ledger.hpp"
 #include "support/pools.hpp"
+#include "support/race.hpp"
+#include "support/watched.hpp"
 
 namespace cadre::testing {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int slowness = 10;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-constexpr int slowness = 10;
-#else
-constexpr int slowness = 1;
-#endif
-#else
-constexpr int slowness = 1;
-#endif
-
 /// How many rounds to play: CADRE_STRESS_SCALE times as many, if that is set.
-int rounds(int usual) {
+int rounds_of(int usual) {
     const char* scale = std::getenv("CADRE_STRESS_SCALE");
     return std::max(1, static_cast<int>(usual * (scale ? std::atof(scale) : 1.0) / slowness));
 }
@@ -71,56 +62,36 @@ std::unique_ptr<blocking_queue<task>> any_queue(std::mt19937& random) {
     }
 }
 
-/// What became of each task.
-class ledger {
-public:
-    explicit ledger(std::size_t tasks) : fates_(tasks) {}
-
-    std::function<void()> body(std::size_t i) {
-        return [this, i] { ++fates_[i].runs; };
-    }
-    void accepted(std::size_t i) { fates_[i].accepted = true; }
-    /// Keeps the future of an accepted task; without one it is a task of execute().
-    void keep(std::size_t i, future<void> result) { fates_[i].result = std::move(result); }
-    int runs(std::size_t i) const { return fates_[i].runs; }
+/// The ledger of a round, and the futures of the tasks that have one.
+struct books {
+    explicit books(std::size_t count) : tasks(count), results(count) {}
 
     /// After the end: of each accepted task, that it ran, or was cancelled; not both, not neither.
-    /// Returns how many were accepted and neither ran nor were cancelled: those without a future
-    /// that shutdown_now() returned.
-    int settle() {
-        int returned = 0;
-        for (auto& entry : fates_) {
-            const bool has_future = entry.result.valid();
-            const bool cancelled = has_future && entry.result.is_cancelled();
-            EXPECT_LE(entry.runs, 1);
-            EXPECT_TRUE(entry.accepted || entry.runs == 0) << "rejected, and ran";
-            if (has_future) {
-                EXPECT_TRUE(entry.result.is_done());
-                EXPECT_NE(entry.runs == 1, cancelled);
-            }
-            if (entry.accepted && entry.runs == 0) ++returned;
+    /// Returns how many were accepted and did not run: those that shutdown_now() returned.
+    std::size_t settle() const {
+        const auto sums = tasks.close();
+        EXPECT_EQ(sums.error, "");
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            if (!results[i].valid()) continue;
+            EXPECT_TRUE(results[i].is_done());
+            EXPECT_NE(tasks.has_run(i), results[i].is_cancelled());
         }
-        return returned;
+        return sums.dropped + sums.called_off;
     }
 
-private:
-    struct fate {
-        std::atomic<int> runs = 0;
-        bool accepted = false;
-        future<void> result;
-    };
-    std::vector<fate> fates_;
+    ledger tasks;
+    std::vector<future<void>> results;
 };
 
 /// Gives tasks to a pool until it has given all or is refused for good.
-void submit_all(thread_pool_executor& pool, ledger& tasks, std::size_t begin, std::size_t end) {
+void submit_all(thread_pool_executor& pool, books& all, std::size_t begin, std::size_t end) {
     for (auto i = begin; i < end; ++i) {
         try {
             if (i % 2 == 0)
-                pool.execute(tasks.body(i));
+                pool.execute(all.tasks.task(i));
             else
-                tasks.keep(i, pool.submit(tasks.body(i)));
-            tasks.accepted(i);
+                all.results[i] = pool.submit(all.tasks.task(i));
+            all.tasks.accept(i);
         } catch (const rejected_execution&) {}
     }
 }
@@ -132,25 +103,27 @@ INSTANTIATE_TEST_SUITE_P(races, thread_pool_end, ::testing::Bool(),
 TEST_P(thread_pool_end, loses_and_doubles_no_task_when_it_races_submitters) {
     constexpr std::size_t each = 40;
     std::mt19937 random(new_seed());
-    for (int round = rounds(800); round > 0; --round) {
-        ledger tasks(2 * each);
-        int came_back = 0;
+    for (int round = rounds_of(800); round > 0; --round) {
+        note_progress();
+        books all(2 * each);
+        std::size_t came_back = 0;
         std::atomic<int> ready = 0;
         {
             thread_pool_executor pool(static_cast<int>(random() % 3), 3,
                                       std::chrono::microseconds(random() % 100), any_queue(random));
+            const watched_scope watched_pool(pool);
             std::thread one([&] {
                 ++ready;
-                submit_all(pool, tasks, 0, each);
+                submit_all(pool, all, 0, each);
             });
             std::thread other([&] {
                 ++ready;
-                submit_all(pool, tasks, each, 2 * each);
+                submit_all(pool, all, each, 2 * each);
             });
             while (ready != 2) std::this_thread::yield();
             dawdle(random, 100us);
             if (GetParam())
-                came_back = static_cast<int>(pool.shutdown_now().size());
+                came_back = pool.shutdown_now().size();
             else
                 pool.shutdown();
             ASSERT_TRUE(pool.await_termination(guard)) << pool.to_string();
@@ -158,16 +131,18 @@ TEST_P(thread_pool_end, loses_and_doubles_no_task_when_it_races_submitters) {
             other.join();
             EXPECT_EQ(pool.task_count(), pool.completed_task_count());
         }
-        ASSERT_EQ(tasks.settle(), came_back);
+        ASSERT_EQ(all.settle(), came_back);
         if (HasFailure()) return;
     }
 }
 
 TEST(thread_pool_races, shutdown_now_reaches_a_worker_that_is_just_being_made) {
     std::mt19937 random(new_seed());
-    for (int round = rounds(4000); round > 0; --round) {
+    for (int round = rounds_of(4000); round > 0; --round) {
+        note_progress();
         thread_pool_executor pool(
             {.core_pool_size = 4, .hooks = {.uncaught_exception = [](auto&&...) {}}});
+        const watched_scope watched_pool(pool);
         std::thread submitter([&] {
             for (int i = 0; i < 4; ++i) try {
                     pool.execute([] { this_thread::sleep_for(1h); });
@@ -183,8 +158,10 @@ TEST(thread_pool_races, shutdown_now_reaches_a_worker_that_is_just_being_made) {
 TEST(thread_pool_races, a_cancelled_task_runs_or_is_cancelled_and_the_next_is_left_alone) {
     std::mt19937 random(new_seed());
     thread_pool_executor pool({.core_pool_size = 2});
+    const watched_scope watched_pool(pool);
     std::atomic<int> inherited = 0;
-    for (int round = rounds(20000); round > 0; --round) {
+    for (int round = rounds_of(20000); round > 0; --round) {
+        note_progress();
         std::atomic<int> runs = 0;
         auto result = pool.submit([&] { ++runs; });
         dawdle(random, 3us);
@@ -209,8 +186,10 @@ TEST(thread_pool_races, no_task_is_stranded_when_threads_come_and_go) {
     std::mt19937 random(new_seed());
     for (const int core : {0, 1}) {
         thread_pool_executor pool(core, 2, 1us, any_room());
+        const watched_scope watched_pool(pool);
         if (core > 0) pool.allow_core_thread_time_out(true);
-        for (int round = rounds(7000); round > 0; --round) {
+        for (int round = rounds_of(7000); round > 0; --round) {
+            note_progress();
             auto result = pool.submit([] {});
             ASSERT_TRUE(result.wait_for(guard)) << pool.to_string();
             dawdle(random, 20us);
@@ -221,8 +200,9 @@ TEST(thread_pool_races, no_task_is_stranded_when_threads_come_and_go) {
 TEST(thread_pool_races, resizing_loses_no_task_and_interrupts_none) {
     constexpr std::size_t count = 200;
     std::mt19937 random(new_seed());
-    for (int round = rounds(150); round > 0; --round) {
-        ledger tasks(count);
+    for (int round = rounds_of(150); round > 0; --round) {
+        note_progress();
+        books all(count);
         std::atomic<bool> over = false;
         std::atomic<int> disturbed = 0;
         {
@@ -231,6 +211,7 @@ TEST(thread_pool_races, resizing_loses_no_task_and_interrupts_none) {
                                        .keep_alive = 1us,
                                        .queue = room_for(8),
                                        .rejection = block_policy{}});
+            const watched_scope watched_pool(pool);
             std::thread resizer([&, seed = random()] {
                 std::mt19937 mine(seed);
                 while (!over) {
@@ -242,37 +223,42 @@ TEST(thread_pool_races, resizing_loses_no_task_and_interrupts_none) {
                 }
             });
             for (std::size_t i = 0; i < count; ++i) {
-                pool.execute([body = tasks.body(i), &disturbed] {
+                pool.execute([own = all.tasks.task(i), &disturbed]() mutable {
                     if (this_thread::is_interrupted()) ++disturbed;
-                    body();
+                    own();
                 });
-                tasks.accepted(i);
+                all.tasks.accept(i);
             }
             ASSERT_TRUE(has_completed(pool, count)) << pool.to_string();
             over = true;
             resizer.join();
         }
-        ASSERT_EQ(tasks.settle(), 0);
+        ASSERT_EQ(all.settle(), 0u);
         ASSERT_EQ(disturbed, 0);
     }
 }
 
 TEST(thread_pool_races, may_be_made_used_and_destroyed_at_any_pace) {
     std::mt19937 random(new_seed());
-    for (int round = rounds(5000); round > 0; --round) {
-        std::atomic<int> runs = 0;
-        const int tasks = static_cast<int>(random() % 3);
+    for (int round = rounds_of(5000); round > 0; --round) {
+        note_progress();
+        books all(random() % 3);
         {
             thread_pool_executor pool({.core_pool_size = 2});
-            for (int i = 0; i < tasks; ++i) pool.execute([&] { ++runs; });
+            const watched_scope watched_pool(pool);
+            for (std::size_t i = 0; i < all.tasks.size(); ++i) {
+                pool.execute(all.tasks.task(i));
+                all.tasks.accept(i);
+            }
             dawdle(random, 20us);
         }
-        ASSERT_EQ(runs, tasks);
+        ASSERT_EQ(all.settle(), 0u);
     }
 }
 
 TEST(thread_pool_races, may_be_destroyed_as_soon_as_it_has_terminated) {
-    for (int round = rounds(5000); round > 0; --round) {
+    for (int round = rounds_of(5000); round > 0; --round) {
+        note_progress();
         auto pool =
             std::make_unique<thread_pool_executor>(thread_pool_options{.core_pool_size = 2});
         pool->execute([] {});
@@ -284,10 +270,11 @@ TEST(thread_pool_races, may_be_destroyed_as_soon_as_it_has_terminated) {
 
 TEST(thread_pool_races, may_be_destroyed_by_its_own_worker) {
     std::mt19937 random(new_seed());
-    const int count = rounds(5000);
+    const int count = rounds_of(5000);
     const auto terminations = std::make_shared<std::atomic<int>>(0);
     const auto runs = std::make_shared<std::atomic<int>>(0);
     for (int round = 0; round < count; ++round) {
+        note_progress();
         auto pool = std::make_shared<thread_pool_executor>(thread_pool_options{
             .core_pool_size = 2, .hooks = {.terminated = [terminations] { ++*terminations; }}});
         for (int i = 0; i < 3; ++i) pool->execute([pool, runs] { ++*runs; });
@@ -301,20 +288,22 @@ TEST(thread_pool_races, may_be_destroyed_by_its_own_worker) {
 TEST(thread_pool_races, blocked_submitters_get_their_place_or_are_refused) {
     constexpr std::size_t each = 50;
     std::mt19937 random(new_seed());
-    for (int round = rounds(500); round > 0; --round) {
-        ledger tasks(2 * each);
+    for (int round = rounds_of(500); round > 0; --round) {
+        note_progress();
+        books all(2 * each);
         {
             thread_pool_executor pool(1, 1, 1h, round % 2 == 0 ? room_for(1) : no_room(),
                                       default_thread_factory(), block_policy{});
-            std::thread one([&] { submit_all(pool, tasks, 0, each); });
-            std::thread other([&] { submit_all(pool, tasks, each, 2 * each); });
+            const watched_scope watched_pool(pool);
+            std::thread one([&] { submit_all(pool, all, 0, each); });
+            std::thread other([&] { submit_all(pool, all, each, 2 * each); });
             dawdle(random, 200us);
             pool.shutdown();
             one.join();
             other.join();
             ASSERT_TRUE(pool.await_termination(guard)) << pool.to_string();
         }
-        ASSERT_EQ(tasks.settle(), 0);
+        ASSERT_EQ(all.settle(), 0u);
     }
 }
 

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Replaces operator new and delete of the whole test program. The array and nothrow forms of the
-// standard library come here too; the forms for large alignments do not.
+// standard library come here too.
 
 #include "support/allocations.hpp"
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
+
+#include <cadre/detail/recycled_memory.hpp>
+
+// There in a program that runs under a sanitizer.
+extern "C" __attribute__((weak)) std::size_t __sanitizer_get_current_allocated_bytes();
 
 namespace cadre::testing {
 
@@ -18,6 +25,7 @@ constexpr int never = -1;
 
 thread_local std::size_t allocations = 0;
 thread_local int succeeding_allocations = never;
+thread_local bool allocation_failed = false;
 std::atomic<long long> blocks = 0;
 std::atomic<long long> bytes = 0;
 
@@ -31,15 +39,29 @@ std::size_t allocations_here() noexcept { return allocations; }
 long long blocks_in_use() noexcept { return blocks; }
 long long bytes_in_use() noexcept { return bytes; }
 
+long long memory_in_use() noexcept {
+    const auto kept = static_cast<long long>(detail::recycled_bytes_kept());
+    if (__sanitizer_get_current_allocated_bytes)
+        return static_cast<long long>(__sanitizer_get_current_allocated_bytes()) - kept;
+    const auto all = mallinfo2();
+    return static_cast<long long>(all.uordblks + all.hblkhd) - kept;
+}
+
 failing_allocation_scope::failing_allocation_scope(int succeeding) noexcept {
     succeeding_allocations = succeeding;
+    allocation_failed = false;
 }
 failing_allocation_scope::~failing_allocation_scope() { succeeding_allocations = never; }
+bool failing_allocation_scope::fired() noexcept { return allocation_failed; }
 
-static void* allocate(std::size_t size) {
-    if (succeeding_allocations == 0) throw std::bad_alloc();
+static void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
+    if (succeeding_allocations == 0) {
+        allocation_failed = true;
+        throw std::bad_alloc();
+    }
     if (succeeding_allocations > 0) --succeeding_allocations;
-    void* block = std::malloc(size == 0 ? 1 : size);
+    const std::size_t rounded = (std::max<std::size_t>(size, 1) + alignment - 1) & -alignment;
+    void* block = std::aligned_alloc(alignment, rounded);
     if (!block) throw std::bad_alloc();
     ++allocations;
     blocks.fetch_add(1, std::memory_order_relaxed);  // counts; they pair with nothing
@@ -59,3 +81,10 @@ static void deallocate(void* block) noexcept {
 void* operator new(std::size_t size) { return cadre::testing::allocate(size); }
 void operator delete(void* block) noexcept { cadre::testing::deallocate(block); }
 void operator delete(void* block, std::size_t) noexcept { cadre::testing::deallocate(block); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+    return cadre::testing::allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* block, std::align_val_t) noexcept { cadre::testing::deallocate(block); }
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
+    cadre::testing::deallocate(block);
+}

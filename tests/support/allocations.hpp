@@ -13,6 +13,10 @@ long long blocks_in_use() noexcept;
 /// How many bytes those are, with what the allocator rounds them up to.
 long long bytes_in_use() noexcept;
 
+/// How many bytes of memory, however they were allocated, the process uses; what
+/// recycled_memory.hpp keeps for later is not in use.
+long long memory_in_use() noexcept;
+
 /// While it lives, operator new fails on the calling thread, after so many allocations that
 /// still succeed.
 class [[nodiscard]] failing_allocation_scope {
@@ -21,6 +25,8 @@ public:
     ~failing_allocation_scope();
     failing_allocation_scope(const failing_allocation_scope&) = delete;
     failing_allocation_scope& operator=(const failing_allocation_scope&) = delete;
+    /// True if an allocation has failed.
+    static bool fired() noexcept;
 };
 
 /// Makes `call` with the first of its allocations failing, then the second, and so on, until it

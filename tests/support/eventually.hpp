@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <chrono>
 #include <thread>
 
@@ -25,6 +27,15 @@ bool eventually(Fact fact) {
         std::this_thread::sleep_for(100us);
     }
     return true;
+}
+
+/// Makes an attempt at something that must be done before a time from now, with more and more time:
+/// the attempt returns false if this machine was too slow.
+template <class Attempt>
+void with_enough_time(Attempt attempt) {
+    for (std::chrono::nanoseconds time = 20ms; time < guard; time *= 4)
+        if (attempt(time)) return;
+    ADD_FAILURE() << "no time was enough";
 }
 
 /// How long a call takes.

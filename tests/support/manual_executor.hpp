@@ -30,7 +30,8 @@ public:
     void run_all() {
         while (!tasks_.empty()) run_one();
     }
-    void drop_all() { tasks_.clear(); }
+    /// Tasks may be added meanwhile, by those that are dropped; they stay.
+    void drop_all() { std::deque<task>().swap(tasks_); }
 
 private:
     std::deque<task> tasks_;

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/watched.hpp"
+
 namespace cadre::testing {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -33,7 +35,10 @@ public:
         : left_(static_cast<int>(usual * scale() / slowness)),
           deadline_(std::chrono::steady_clock::now() + std::chrono::duration_cast<clock::duration>(
                                                            std::chrono::seconds(2) * scale())) {}
-    bool another() { return left_-- > 0 && clock::now() < deadline_; }
+    bool another() {
+        note_progress();
+        return left_-- > 0 && clock::now() < deadline_;
+    }
     /// The number of the round: falls from the first to 0.
     int number() const { return left_; }
 

@@ -97,17 +97,22 @@ struct decorated_scheduled_kind {
             scheduled_pool_options{.core_pool_size = threads, .hooks = {.decorate_task = wrapped}});
     }
 };
+struct stealing_kind {
+    static constexpr const char* name = "work_stealing_pool";
+    static auto make(int threads) { return executors::work_stealing_pool(threads); }
+};
 /// Those that run several tasks at once.
 using concurrent_kinds =
     ::testing::Types<linked_pool_kind, synchronous_pool_kind, unconfigurable_kind, cached_kind,
-                     decorated_pool_kind, scheduled_kind, decorated_scheduled_kind>;
+                     decorated_pool_kind, scheduled_kind, decorated_scheduled_kind, stealing_kind>;
 /// Those on which a task runs while its submitter goes on.
-using thread_kinds =
+using thread_kinds = ::testing::Types<linked_pool_kind, synchronous_pool_kind, unconfigurable_kind,
+                                      cached_kind, decorated_pool_kind, scheduled_kind,
+                                      decorated_scheduled_kind, stealing_kind, single_kind>;
+using service_kinds =
     ::testing::Types<linked_pool_kind, synchronous_pool_kind, unconfigurable_kind, cached_kind,
-                     decorated_pool_kind, scheduled_kind, decorated_scheduled_kind, single_kind>;
-using service_kinds = ::testing::Types<linked_pool_kind, synchronous_pool_kind, unconfigurable_kind,
-                                       cached_kind, decorated_pool_kind, scheduled_kind,
-                                       decorated_scheduled_kind, single_kind, inline_kind>;
+                     decorated_pool_kind, scheduled_kind, decorated_scheduled_kind, stealing_kind,
+                     single_kind, inline_kind>;
 
 struct service_names {
     template <class Kind>

@@ -5,6 +5,9 @@
 #include <sys/time.h>
 
 #include <chrono>
+#include <thread>
+
+#include "support/eventually.hpp"
 
 namespace cadre::testing {
 
@@ -33,6 +36,15 @@ usage usage_of(Call call) {
     const usage before = used_so_far();
     call();
     return used_so_far() - before;
+}
+
+/// Waits for a stretch of this length in which the process uses no more than that. Threads that
+/// have still to go to sleep only put it off; if something spins or wakes by itself there is none.
+inline bool becomes_quiet(std::chrono::milliseconds stretch, const usage& at_most) {
+    return eventually([&] {
+        const auto used = usage_of([&] { std::this_thread::sleep_for(stretch); });
+        return used.cpu_time <= at_most.cpu_time && used.wake_ups <= at_most.wake_ups;
+    });
 }
 
 }  // namespace cadre::testing

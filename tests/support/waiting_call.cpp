@@ -12,19 +12,15 @@
 
 namespace cadre::testing {
 
-namespace {
+int system_thread_id() { return static_cast<int>(::syscall(SYS_gettid)); }
 
-/// True if the kernel says so. A thread that will sleep for another reason first, such as a lock,
-/// may be seen; no test depends on that it is not.
-bool is_asleep(int thread) {
-    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+bool is_asleep(int system_thread) {
+    std::ifstream file("/proc/self/task/" + std::to_string(system_thread) + "/stat");
     std::string text;
     std::getline(file, text);
     const auto name_end = text.rfind(')');
     return name_end != std::string::npos && text.size() > name_end + 2 && text[name_end + 2] == 'S';
 }
-
-}  // namespace
 
 waiting_call::waiting_call(std::function<void()> call)
     : thread_([this, call = std::move(call)] { run(call); }) {
@@ -38,7 +34,7 @@ waiting_call::~waiting_call() {
 }
 
 void waiting_call::run(const std::function<void()>& call) {
-    system_id_ = static_cast<int>(::syscall(SYS_gettid));
+    system_id_ = system_thread_id();
     try {
         call();
         outcome_ = outcome::returned;

@@ -41,6 +41,12 @@ private:
     cadre::thread thread_;  // the last member: starts when the others are there
 };
 
+/// The kernel's number of the calling thread.
+int system_thread_id();
+/// True if the kernel says so. A thread that will sleep for another reason first, such as a lock,
+/// may be seen; no test depends on that it is not.
+bool is_asleep(int system_thread);
+
 /// Expects that a call throws interrupted, and clears the flag, both when the flag was set before
 /// it and when the interrupt comes while it waits.
 void expect_interruptible(std::function<void()> call);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <mutex>
 
 #include <cadre/detail/duration.hpp>
+#include <cadre/detail/export.hpp>
 #include <cadre/detail/thread_control.hpp>
 
 namespace cadre::detail {
@@ -12,6 +14,7 @@ namespace cadre::detail {
 /// A thread that waits, on its own stack. In a list it is guarded by the mutex of that list.
 struct waiter {
     thread_control* const thread = &thread_control::current();
+    bool by_nudge = false;            // it sleeps elsewhere, and is woken by a nudge
     std::atomic<bool> woken = false;  // set once, by whoever took the waiter out of its list
     waiter* previous = nullptr;
     waiter* next = nullptr;
@@ -25,37 +28,55 @@ public:
     deferred_wake() = default;
     deferred_wake(const deferred_wake&) = delete;
     deferred_wake& operator=(const deferred_wake&) = delete;
-    ~deferred_wake() {
-        if (thread_) thread_->unpark();
-    }
+    ~deferred_wake() { rouse(); }
 
     /// Tells w that it was woken. w may be gone when this returns.
     void wake(waiter& w) noexcept {
-        if (thread_) thread_->unpark();  // one is put off, the others are woken at once
+        rouse();  // one is put off, the others are woken at once
         thread_ = intrusive_ptr<thread_control>(w.thread);
+        by_nudge_ = w.by_nudge;
         w.woken.store(true, std::memory_order_release);  // pairs with the load in park()
     }
 
 private:
+    void rouse() noexcept {
+        if (!thread_) return;
+        if (by_nudge_)
+            thread_->nudge();
+        else
+            thread_->unpark();
+    }
+
     intrusive_ptr<thread_control> thread_;
+    bool by_nudge_ = false;
 };
 
 /// A list of waiting threads in the order of their arrival. All of it is guarded by the mutex
 /// that the caller holds.
-class wait_list {
+class CADRE_API wait_list {
 public:
     bool empty() const noexcept { return first_ == nullptr; }
     waiter* front() const noexcept { return first_; }
-    waiter* back() const noexcept { return last_; }
+    waiter* back() const noexcept { return first_ ? first_->previous : nullptr; }
+    /// How many there are, or `most` if there are more.
+    std::size_t count(std::size_t most) const noexcept {
+        std::size_t counted = 0;
+        for (const waiter* w = first_; w && counted < most; ++counted)
+            w = w->next == first_ ? nullptr : w->next;
+        return counted;
+    }
     void push_back(waiter& w) noexcept {
-        w.previous = last_;
-        w.next = nullptr;
-        (last_ ? last_->next : first_) = &w;
-        last_ = &w;
+        waiter* const next = first_ ? first_ : &w;
+        w.previous = first_ ? first_->previous : &w;
+        w.next = next;
+        w.previous->next = &w;
+        next->previous = &w;
+        first_ = next;
     }
     void remove(waiter& w) noexcept {
-        (w.previous ? w.previous->next : first_) = w.next;
-        (w.next ? w.next->previous : last_) = w.previous;
+        w.previous->next = w.next;
+        w.next->previous = w.previous;
+        if (first_ == &w) first_ = w.next == &w ? nullptr : w.next;
     }
 
     /// Puts the calling thread, which w stands for, to sleep without the lock until it is woken,
@@ -81,18 +102,18 @@ public:
         park(w, lock, deadline);
         return true;
     }
+    /// False if the deadline has passed; throws interrupted, which beats it.
+    static bool may_sleep(waiter& w, steady_time deadline);
 
 private:
-    static bool may_sleep(waiter& w, steady_time deadline);
     static void sleep(waiter& w, steady_time deadline) noexcept;
 
-    waiter* first_ = nullptr;
-    waiter* last_ = nullptr;
+    waiter* first_ = nullptr;  // in a ring, for this is in every future
 };
 
 /// A condition variable whose waits can be interrupted and whose signals go to the thread that
 /// has waited longest. It uses no pthread condition variable; see thread_control.cpp for why.
-class condition {
+class CADRE_API condition {
 public:
     /// Waits until `holds`. False if the deadline passed first. An interrupt throws interrupted
     /// instead, also when the deadline has passed, but never when `holds` already.

@@ -10,7 +10,9 @@
 #include <string_view>
 
 #include <cadre/detail/condition.hpp>
+#include <cadre/detail/export.hpp>
 #include <cadre/detail/intrusive_ptr.hpp>
+#include <cadre/detail/recycled_memory.hpp>
 #include <cadre/detail/small_mutex.hpp>
 #include <cadre/detail/thread_control.hpp>
 
@@ -38,7 +40,7 @@ protected:
 };
 
 /// Told when a task that it accepted is cancelled before it started.
-class cancel_listener {
+class CADRE_API cancel_listener {
 public:
     virtual void add_ref() noexcept = 0;
     virtual void release() noexcept = 0;
@@ -51,16 +53,24 @@ protected:
 /// A task and its result, as far as their types do not matter: who may run it, who waits for it,
 /// how it ends. Shared by the task in the queue, the thread that runs it and its futures.
 /// The protocol is told in future_core.cpp.
-class future_core : public running_task {
+class CADRE_API future_core : public running_task, public in_recycled_memory {
 public:
     future_core(const future_core&) = delete;
     future_core& operator=(const future_core&) = delete;
 
     void add_ref() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+    /// The same for its maker, before anybody else knows it: without an atomic operation.
+    void add_first_ref() noexcept {
+        references_.store(references_.load(std::memory_order_relaxed) + 1,
+                          std::memory_order_relaxed);
+    }
     void release() noexcept {
         // acq_rel: what each holder did happens before the deletion by the last one.
         if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
     }
+
+    /// False if the caller's reference is the only one: then nobody else will ever have one.
+    bool is_shared() const noexcept { return references_.load(std::memory_order_relaxed) > 1; }
 
     future_state state() const noexcept;
     bool is_done() const noexcept { return phase() >= success; }
@@ -68,7 +78,8 @@ public:
     /// True if it was cancelled while it ran, with an interrupt of its thread.
     bool was_interrupted() const noexcept { return was_interrupted_.load(); }
 
-    /// Runs the callable if nobody has started, cancelled or completed it.
+    /// Runs the callable if nobody has started, cancelled or completed it. Here and below, the
+    /// caller holds a reference until this returns.
     void run();
     /// Runs the callable and throws its value away, to be run again: true. False if it could not
     /// be started, threw (then that is the result) or was cancelled meanwhile. *started tells
@@ -82,7 +93,8 @@ public:
     bool set_exception(std::exception_ptr error);
 
     /// Waits for completion. A worker of the pool that holds the task unstarted runs it here.
-    /// Throws interrupted, or illegal_state if it would wait for itself through other tasks.
+    /// Throws interrupted, or illegal_state if it would wait for itself through other tasks or, in
+    /// a forked process, for a pool of its parent; so does wait_until().
     void wait() const;
     /// False if the deadline passed first. Runs nothing.
     bool wait_until(steady_time deadline) const;
@@ -114,8 +126,14 @@ public:
     }
 
     /// The pool that accepted it; compared, never followed.
-    const void* home() const noexcept { return home_.load(std::memory_order_relaxed); }
-    void set_home(const void* pool) noexcept { home_.store(pool, std::memory_order_relaxed); }
+    const void* home() const noexcept {
+        return reinterpret_cast<const void*>(home_.load(std::memory_order_relaxed) & ~process_mask);
+    }
+    /// In which process, as forks() counts them, is kept as well.
+    void set_home(const void* pool, std::uint32_t process) noexcept {
+        home_.store(reinterpret_cast<word>(pool) | (process & process_mask),
+                    std::memory_order_relaxed);
+    }
     void set_cancel_listener(intrusive_ptr<cancel_listener> listener);
 
     /// This one is the continuation of `source`: whoever waits for it helps the source first,
@@ -152,33 +170,43 @@ protected:
 
 private:
     class body_scope;
+    class wait_graph_scope;
 
-    static constexpr std::uint32_t pending = 0;
-    static constexpr std::uint32_t running = 1;
-    static constexpr std::uint32_t completing = 2;
-    static constexpr std::uint32_t success = 3;
-    static constexpr std::uint32_t failed = 4;
-    static constexpr std::uint32_t cancelled = 5;
-    static constexpr std::uint32_t stopping = 6;
-    static constexpr std::uint32_t interrupting = 7;
-    static constexpr std::uint32_t phase_mask = 7;
-    static constexpr std::uint32_t watched = 8;
+    using word = std::uintptr_t;
+    static constexpr word pending = 0;
+    static constexpr word running = 1;
+    static constexpr word completing = 2;
+    static constexpr word success = 3;
+    static constexpr word failed = 4;
+    static constexpr word cancelled = 5;
+    static constexpr word stopping = 6;
+    static constexpr word interrupting = 7;
+    static constexpr word phase_mask = 7;
+    static constexpr word watched = 8;
+    static constexpr word flag_mask = phase_mask | watched;  // the rest is the runner
+    static_assert(alignof(thread_control) > flag_mask);
+    static constexpr word process_mask = 7;  // of home_
 
-    std::uint32_t phase() const noexcept { return word_.load() & phase_mask; }
-    bool move(std::uint32_t from, std::uint32_t to) noexcept;
+    word phase() const noexcept { return word_.load() & phase_mask; }
+    thread_control* runner() const noexcept {
+        return reinterpret_cast<thread_control*>(word_.load() & ~flag_mask);
+    }
+    bool move(word from, word to) noexcept;
     bool watch() const noexcept;
-    bool start(thread_control& self);
+    bool start(thread_control& self) noexcept;
     void settle() noexcept;
     bool cancel_this(bool may_interrupt);
-    void conclude(std::uint32_t final_phase);
+    void conclude(word final_phase);
     completion* wake_waiters(bool somebody_watches) noexcept;
-    void conclude_telling(std::uint32_t final_phase, completion* completions);
+    void conclude_telling(word final_phase, completion* completions);
     completion* wake_waiters_of_cancelled(bool unstarted) noexcept;
     void stop_runner();
     void leave_queue() noexcept;
     std::uint32_t dispatches() const noexcept;
     intrusive_ptr<future_core> source() const;
     intrusive_ptr<future_core> first_unfinished() const;
+    bool is_inherited() const noexcept;
+    void check_process() const;
 
     /// What few tasks need; made when the first of it is needed, and there to stay.
     struct extras {
@@ -199,14 +227,13 @@ private:
     extras* more_if_any() const noexcept { return extras_.load(std::memory_order_acquire); }
 
     // There may be millions: every byte counts.
-    mutable std::atomic<std::uint32_t> word_ = pending;
+    mutable std::atomic<word> word_ = pending;
     std::atomic<std::uint32_t> references_ = 1;
-    std::atomic<thread_control*> runner_ = nullptr;
-    std::atomic<const void*> home_ = nullptr;
+    mutable small_mutex mutex_;
+    std::atomic<word> home_ = 0;             // the pool, and in its lowest bits the process
     std::exception_ptr error_;               // written before the final phase, read after it
     std::atomic<extras*> extras_ = nullptr;  // release when made; pairs with more_if_any()
     mutable condition changed_;              // guarded by mutex_
-    mutable small_mutex mutex_;
     std::atomic<bool> taken_ = false;
     std::atomic<bool> was_interrupted_ = false;
     bool was_pending_ = false;  // of whoever completes: the callable is still there
@@ -216,7 +243,7 @@ protected:
 };
 
 /// Runs completions that a deep chain has put off on this thread. A thread does so before it waits.
-void run_deferred_completions();
+CADRE_API void run_deferred_completions();
 
 }  // namespace detail
 }  // namespace cadre

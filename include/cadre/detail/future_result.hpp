@@ -73,7 +73,6 @@ public:
     /// Completes with the value, unless it is complete. If storing it throws, that is the result.
     template <class U>
     bool set_value(U&& value) {
-        const intrusive_ptr<future_core> alive(this);
         if (!this->begin_completion()) return false;
         try {
             if constexpr (std::is_reference_v<T>)
@@ -99,7 +98,6 @@ public:
     using Core::Core;
 
     bool set_value() {
-        const intrusive_ptr<future_core> alive(this);
         if (!this->begin_completion()) return false;
         this->finish(true);
         return true;
@@ -126,7 +124,8 @@ T move_value(future_core& core) {
 
 /// The value of a complete task, for anybody; of a reference: that reference. Throws if none.
 template <class T>
-std::add_lvalue_reference_t<const T> shared_value(future_core& core) {
+std::conditional_t<std::is_void_v<T>, void, std::add_lvalue_reference_t<const T>> shared_value(
+    future_core& core) {
     core.throw_if_no_value();
     if constexpr (!std::is_void_v<T>) {
         auto& stored = *static_cast<stored_t<T>*>(core.value_address());
@@ -169,13 +168,23 @@ public:
 
     /// For its maker, before anybody else knows the task.
     OnDone& done_function() noexcept { return on_done_; }
+    F& callable() noexcept { return function_; }
 
 private:
+    /// Calls the callable, within a scope of the core's if it has one for that.
+    decltype(auto) call() {
+        if constexpr (requires { typename Core::call_scope; }) {
+            const typename Core::call_scope calling(*this);
+            return invoke_task(function_);
+        } else {
+            return invoke_task(function_);
+        }
+    }
     void compute() override {
         std::exception_ptr thrown;
         if constexpr (std::is_void_v<T>) {
             try {
-                invoke_task(function_);
+                call();
             } catch (...) {
                 thrown = std::current_exception();
             }
@@ -185,9 +194,9 @@ private:
             std::optional<stored_t<T>> value;
             try {
                 if constexpr (std::is_reference_v<T>)
-                    value.emplace(std::addressof(invoke_task(function_)));
+                    value.emplace(std::addressof(call()));
                 else
-                    value.emplace(invoke_task(function_));
+                    value.emplace(call());
             } catch (...) {
                 thrown = std::current_exception();
             }
@@ -201,7 +210,7 @@ private:
         }
         if (thrown) this->set_exception(std::move(thrown));
     }
-    void compute_and_discard() override { static_cast<void>(invoke_task(function_)); }
+    void compute_and_discard() override { static_cast<void>(call()); }
     void destroy_callable() override {
         if (std::exchange(this->owns_callable_, false)) std::destroy_at(&function_);
     }

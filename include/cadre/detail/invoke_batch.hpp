@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <cadre/detail/condition.hpp>
+#include <cadre/detail/export.hpp>
 #include <cadre/future.hpp>
 #include <cadre/task.hpp>
 
@@ -19,7 +20,7 @@ class executor_service;
 
 namespace detail {
 
-void execute_on(executor_service& where, task what);
+CADRE_API void execute_on(executor_service& where, task what);
 
 /// A task from a callable and its arguments, in one allocation. Throws std::invalid_argument if
 /// the callable is empty.
@@ -45,7 +46,7 @@ auto make_runnable(F&& f, Args&&... args) {
 }
 
 /// What the tasks of one invoke_all or invoke_any share with their caller.
-class batch {
+class CADRE_API batch {
 public:
     /// Once, before the first is sent: this many tasks there are.
     void expect(std::size_t tasks);
@@ -124,7 +125,7 @@ auto make_batch(const std::shared_ptr<batch>& shared, Range&& callables) {
             if constexpr (given && std::is_move_constructible_v<function>)
                 return std::move(f);
             else
-                return f;
+                return std::forward<decltype(f)>(f);  // of an input range: its own, or a value
         };
         cores.push_back(intrusive_ptr<core>::adopt(new core(
             batch_callable<function>{batch_guard(shared), take()}, {shared, cores.size()})));
@@ -215,8 +216,15 @@ auto invoke_any(Service& where, Range&& callables, steady_time deadline) -> batc
         }
         if (!done && under_way == 0) std::rethrow_exception(std::move(failure));
         if (!done && deadline == forever) {
-            if (help()) continue;
-            if (under_way == 1 && wait_for_the_only_one()) continue;
+            if (help()) {  // perhaps with others, and for long
+                done = shared->next_completed(steady_time::min());
+                if (!done) {
+                    thread_control::current().throw_if_interrupted();
+                    continue;
+                }
+            } else if (under_way == 1 && wait_for_the_only_one()) {
+                continue;
+            }
         }
         if (!done) done = shared->next_completed(deadline);
         if (!done) throw timeout();

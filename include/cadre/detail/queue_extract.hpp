@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -76,6 +78,44 @@ std::optional<T> extract_first_in_order(Store& store, function_ref<bool(const T&
     }
     static_cast<void>(store.pop());  // moved from
     return carried;
+}
+
+/// extract_if() by means of a queue's other calls. What stays goes back, whatever comes, but for
+/// an element for which the queue's offer() throws.
+template <class T, class Queue>
+std::size_t extract_by_draining(Queue& queue, function_ref<bool(const T&)> wanted,
+                                std::vector<T>& out, std::size_t max) {
+    if (max == 0) return 0;
+    std::vector<T> all;
+    std::vector<bool> leaves;
+    std::size_t count = 0;
+    std::exception_ptr thrown;
+    try {
+        queue.drain_to(all);
+        leaves.resize(all.size());
+        for (std::size_t i = 0; i < all.size() && count < max; ++i)
+            if (wanted(all[i])) {
+                leaves[i] = true;
+                ++count;
+            }
+        make_room(out, count);
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    const bool all_stay = thrown != nullptr;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (!all_stay && leaves[i]) {
+            out.push_back(std::move(all[i]));
+            continue;
+        }
+        try {
+            while (!queue.offer(std::move(all[i]))) std::this_thread::yield();  // filled meanwhile
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+    }
+    if (thrown) std::rethrow_exception(std::move(thrown));
+    return count;
 }
 
 }  // namespace cadre::detail

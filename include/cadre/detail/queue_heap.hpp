@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <cadre/detail/export.hpp>
 #include <cadre/detail/queue_extract.hpp>
 #include <cadre/function_ref.hpp>
 
@@ -17,7 +18,7 @@ namespace cadre::detail {
 /// does all of its comparisons before it moves the first element, so that a comparison that throws
 /// changes nothing.
 template <class T, class Compare>
-class stable_heap {
+class CADRE_API stable_heap {
 public:
     explicit stable_heap(Compare compare = Compare()) : compare_(std::move(compare)) {}
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <cadre/detail/export.hpp>
 #include <cadre/detail/queue_extract.hpp>
 #include <cadre/detail/queue_handover.hpp>
 #include <cadre/queue/blocking_queue.hpp>
@@ -27,7 +28,7 @@ namespace cadre::detail {
 /// that was woken looks before it gives up; if its own attempt fails with an exception, it wakes
 /// the next one. The same for putters and room.
 template <class T, class Store>
-class monitor_queue : public blocking_queue<T> {
+class CADRE_API monitor_queue : public blocking_queue<T> {
 public:
     using blocking_queue<T>::npos;
     using blocking_queue<T>::offer;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <cadre/detail/export.hpp>
 #include <cadre/detail/queue_extract.hpp>
 #include <cadre/function_ref.hpp>
 
@@ -16,7 +17,7 @@ namespace cadre::detail {
 /// touched only where elements are. Made with a number of slots it keeps them and must not be
 /// given more elements; else it grows by doubling, and gives large memory back when empty.
 template <class T>
-class ring {
+class CADRE_API ring {
 public:
     ring() = default;
     explicit ring(std::size_t slots)

@@ -4,11 +4,13 @@
 #include <atomic>
 #include <cstdint>
 
+#include <cadre/detail/export.hpp>
+
 namespace cadre::detail {
 
 /// A mutex of four bytes, for objects that there are millions of. Held for a few instructions
 /// only; a thread that finds it taken sleeps on it as a futex.
-class small_mutex {
+class CADRE_API small_mutex {
 public:
     small_mutex() = default;
     small_mutex(const small_mutex&) = delete;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <cadre/detail/duration.hpp>
+#include <cadre/detail/export.hpp>
 #include <cadre/detail/intrusive_ptr.hpp>
 
 namespace cadre::detail {
@@ -21,7 +22,7 @@ namespace cadre::detail {
 class thread_control;
 
 /// A task that a thread is running, as its stop token sees it.
-class running_task {
+class CADRE_API running_task {
 public:
     /// For the running thread. Also stopped by request_stop_all() of that thread.
     virtual std::stop_token stop_token(thread_control& runner) = 0;
@@ -33,7 +34,7 @@ protected:
 /// A stop_source that is made only when somebody asks for its token, so that a task that never
 /// asks costs nothing. Any thread may request the stop; the rest is for the thread that runs the
 /// task.
-class stop_slot final : public running_task {
+class CADRE_API stop_slot final : public running_task {
 public:
     std::stop_token stop_token(thread_control& runner) override;
     /// Stops the token handed out and those to come. Runs the users' callbacks on this thread,
@@ -54,12 +55,26 @@ private:
 };
 
 class future_core;
+struct waiter;
 
-/// How a thread that waits for a task may run that task itself: set by whoever owns the thread.
-class wait_helper {
+/// How a thread that waits for a task may run that task itself, or others meanwhile: set by whoever
+/// owns the thread.
+class CADRE_API wait_helper {
 public:
-    /// Runs the unstarted task `wanted` here and now if it is one of ours; false if it is not.
+    /// What the thread may do while it waits.
+    enum class wait_mode {
+        sleep,      ///< until what it waits for is there
+        on_call,    ///< the same, or until a nudge: there may be something to run
+        look_again  ///< nothing: there is something to run
+    };
+
+    /// Runs the unstarted task `wanted` here and now if it is one of ours, or any other task that
+    /// the thread may run meanwhile; false if there is none.
     virtual bool run_in_place(const future_core& wanted) = 0;
+    /// Before and after each sleep of a wait without a time limit. What begins throws has not
+    /// begun.
+    virtual wait_mode wait_begins(waiter&) { return wait_mode::sleep; }
+    virtual void wait_ends(waiter&) noexcept {}
     /// The pool that the thread belongs to; compared, never followed.
     virtual const void* works_for() const noexcept = 0;
 
@@ -70,7 +85,7 @@ protected:
 /// What the library knows of a thread: its parking place, its interrupt flag, its name and what
 /// it runs. Shared by the thread, its handles and whoever is about to wake it, so that a wake-up
 /// that comes late finds the object alive.
-class thread_control {
+class alignas(16) CADRE_API thread_control {  // so that a pointer to it has room for four bits
 public:
     /// Of the calling thread, made on first use.
     static thread_control& current();
@@ -115,6 +130,9 @@ public:
     bool take_interrupt() noexcept { return take(interrupted_bit); }
     bool take_nudge() noexcept { return take(nudged_bit); }
 
+    /// True if there is an interrupt or a nudge to be taken.
+    bool has_flags() const noexcept { return flags_.load() != 0; }
+
     /// True if a wait of this thread must end. Only for the thread itself.
     bool wait_must_end() const noexcept { return flags_.load() & visible_; }
     /// Throws interrupted, and clears the flag, if a wait of this thread must end.
@@ -124,12 +142,18 @@ public:
 
     /// Stops the tokens of all tasks that the thread runs and will run.
     void request_stop_all();
+    /// True after that: the pool that the thread works for has stopped.
+    bool is_told_to_stop() const;
     /// True if a task of the thread has asked for its token.
     bool has_stop_sources() const;
 
     std::string name() const;
     void rename(std::string name);
-    std::thread::id id() const noexcept { return id_.load(); }
+    /// Of a thread that has only just been made: waits until it is there.
+    std::thread::id id() const noexcept {
+        id_.wait(std::thread::id());
+        return id_.load();
+    }
 
     /// The thread is over: interrupts have no effect any more, and none is pending.
     void end() noexcept;
@@ -137,7 +161,7 @@ public:
     // What the thread runs; only the thread itself reads or writes these.
     running_task* running = nullptr;              // the innermost task
     wait_helper* helper = nullptr;                // set while the thread works for a pool
-    const future_core* running_future = nullptr;  // the innermost that has a future
+    const future_core* running_future = nullptr;  // of the innermost task, if it has one
 
     // What the thread waits for, without a time limit, from inside a task; see future_core.cpp.
     const future_core* waits_for = nullptr;  // guarded by the wait graph's lock
@@ -152,7 +176,9 @@ private:
     static constexpr std::uint32_t nudged_bit = 2;
 
     void raise(std::uint32_t bit) noexcept;
-    bool take(std::uint32_t bit) noexcept;
+    bool take(std::uint32_t bit) noexcept {
+        return (flags_.load() & bit) && (flags_.fetch_and(~bit) & bit);
+    }
 
     std::atomic<std::uint32_t> permit_ = 0;  // the futex; see thread_control.cpp
     std::atomic<std::uint32_t> flags_ = 0;
@@ -185,7 +211,7 @@ private:
 };
 
 /// While it lives, the calling thread runs a task.
-class [[nodiscard]] running_scope {
+class [[nodiscard]] CADRE_API running_scope {
 public:
     running_scope(thread_control& self, running_task& task)
         : self_(self), outer_(std::exchange(self.running, &task)) {}
@@ -201,7 +227,9 @@ private:
 /// While it lives, a task of the calling thread is suspended for another one.
 class [[nodiscard]] suspended_scope {
 public:
-    suspended_scope(thread_control& self, const future_core* task) : self_(self), task_(task) {
+    /// `missed` tells, when the scope has ended, whether an interrupt for that task came meanwhile.
+    suspended_scope(thread_control& self, const future_core* task, bool& missed)
+        : self_(self), task_(task), missed_(missed) {
         std::lock_guard lock(self_.mutex_);
         outer_ = std::exchange(self_.suspended_, this);
     }
@@ -216,6 +244,7 @@ private:
     friend class thread_control;
     thread_control& self_;
     const future_core* const task_;
+    bool& missed_;  // guarded by the thread's mutex_
     suspended_scope* outer_ = nullptr;
 };
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include <cadre/cron.hpp>
+#include <cadre/detail/export.hpp>
 #include <cadre/detail/future_core.hpp>
 #include <cadre/detail/future_result.hpp>
 #include <cadre/task.hpp>
@@ -48,6 +49,8 @@ struct task_statistics {
 namespace detail {
 
 class timer_queue;
+template <class Timer>
+class timer_heap;
 
 /// When a task is to run.
 struct timetable {
@@ -62,7 +65,7 @@ struct timetable {
 
 /// A task with a time. One that runs once at a time of the steady clock, of which there may be
 /// millions, has no more than these fields; all others have details.
-class timer_core : public future_core {
+class CADRE_API timer_core : public future_core {
 public:
     ~timer_core() override;
 
@@ -84,6 +87,19 @@ public:
     std::chrono::nanoseconds delay() const;
     task_statistics statistics() const;
 
+    /// Takes the time of a call of its callable.
+    class call_scope {
+    public:
+        explicit call_scope(timer_core& timer) : timer_(timer), start_(timer.call_begins()) {}
+        ~call_scope() { timer_.call_ends(start_); }
+        call_scope(const call_scope&) = delete;
+        call_scope& operator=(const call_scope&) = delete;
+
+    private:
+        timer_core& timer_;
+        const steady_time start_;
+    };
+
     /// Called by whoever took it from the queue.
     void execute();
     /// The handle that a worker had of it is gone.
@@ -96,21 +112,30 @@ protected:
 
 private:
     friend class timer_queue;
+    template <class Timer>
+    friend class timer_heap;
     struct details;
-
-    static constexpr std::uint32_t not_queued = ~std::uint32_t{0};
 
     timer_queue& queue() const noexcept;
     details& detailed();
+    bool is_decorated() const noexcept;
     void run_decorated();
     void release_decoration() noexcept;
     void run_due();
     void run_periodic();
+    steady_time call_begins() const;
+    void call_ends(steady_time start);
+    void count_run(bool failed);
     void plan_next_run();
     std::optional<steady_time> time_after(steady_time finished);
 
-    std::uint64_t sequence_ = 0;        // guarded by the queue's mutex
-    std::uint32_t place_ = not_queued;  // in the heap; guarded by the queue's mutex
+    // The place and the sequence are guarded by the queue's mutex, the duration is published by
+    // the phase. The first is near that: cancelling reads both.
+    std::uint32_t place_ = ~std::uint32_t{0};  // nowhere in the queue's heap
+    union {
+        std::uint64_t sequence_ = 0;         // zero: was never queued
+        std::chrono::nanoseconds duration_;  // once it was called, if that is once only
+    };
     bool periodic_ = false;
     bool has_details_ = false;
     bool has_no_future_ = false;
@@ -145,12 +170,13 @@ struct scheduled_callable {
 };
 
 /// The half of a timer that runs it: cancels it if it is dropped unrun.
-class timer_handle {
+class CADRE_API timer_handle {
 public:
     /// Whether the queue gave it out because it was due, and counts it until it is done with.
     enum class origin { due, elsewhere };
-    explicit timer_handle(intrusive_ptr<timer_core> timer, origin from = origin::elsewhere) noexcept
-        : timer_(std::move(timer)), origin_(from) {}
+    explicit timer_handle(intrusive_ptr<timer_core> timer, origin from = origin::elsewhere,
+                          std::int64_t stamp = 0) noexcept
+        : timer_(std::move(timer)), stamp_(stamp), origin_(from) {}
     timer_handle(timer_handle&&) noexcept = default;
     timer_handle& operator=(timer_handle&&) = delete;
     ~timer_handle();
@@ -161,9 +187,12 @@ public:
     std::string_view task_name() const noexcept { return timer_->name(); }
     int task_priority() const noexcept { return timer_->priority(); }
     std::uintptr_t task_identity() const noexcept { return timer_->identity(); }
+    /// When it was due, on the real steady clock; 0 if nobody knows.
+    std::int64_t task_stamp() const noexcept { return stamp_; }
 
 private:
     intrusive_ptr<timer_core> timer_;  // null: moved from
+    std::int64_t stamp_;
     origin origin_;
     bool spent_ = false;
 };

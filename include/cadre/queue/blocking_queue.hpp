@@ -15,10 +15,18 @@
 #include <vector>
 
 #include <cadre/detail/duration.hpp>
+#include <cadre/detail/export.hpp>
+#include <cadre/detail/queue_extract.hpp>
 #include <cadre/errors.hpp>
 #include <cadre/function_ref.hpp>
 
 namespace cadre {
+
+namespace detail {
+template <class T>
+class fifo_queue;
+class work_stealing_queue;
+}  // namespace detail
 
 /// As a capacity: no bound.
 inline constexpr int unbounded = std::numeric_limits<int>::max();
@@ -32,10 +40,13 @@ inline constexpr int unbounded = std::numeric_limits<int>::max();
 /// Every call that may wait throws interrupted if the calling thread is interrupted before or
 /// while it waits; an interrupt beats an expired timeout. A timeout of zero or less does not wait.
 ///
+/// A queue is destroyed when no call is under way any more; a put whose element has been taken
+/// counts as over.
+///
 /// Elements are moved, compared and shown to predicates under the queue's lock, so those must not
 /// use the queue; elements are destroyed outside it. Elements must be movable without exceptions.
 template <class T>
-class blocking_queue {
+class CADRE_API blocking_queue {
 public:
     using value_type = T;
     /// As a count: all of them. As a capacity: no bound.
@@ -69,8 +80,16 @@ public:
     virtual std::size_t drain_to(std::vector<T>& out, std::size_t max = npos) = 0;
     /// Moves the first `max` elements that `wanted` accepts to the end of `out`, in order; the
     /// others keep theirs. `wanted` sees each element once at most. If it throws, nothing changed.
+    ///
+    /// That is for queues of the library. A queue of one's own that does not override this takes
+    /// all elements out and puts back those that stay: others may take and put meanwhile, and see
+    /// fewer elements, or another order. If it is bounded, those that stay may find their places
+    /// taken, and the call waits for others to take some out: for a pool, such a queue overrides
+    /// this.
     virtual std::size_t extract_if(function_ref<bool(const T&)> wanted, std::vector<T>& out,
-                                   std::size_t max = npos) = 0;
+                                   std::size_t max = npos) {
+        return detail::extract_by_draining(*this, wanted, out, max);
+    }
     /// Takes out the first element that `wanted` accepts; nothing if there is none. Quick, and
     /// without allocation, if that is near the head of an array or linked queue.
     virtual std::optional<T> extract_first(function_ref<bool(const T&)> wanted) {
@@ -212,6 +231,11 @@ public:
         out << ']';
         return out.str();
     }
+
+    /// For pools: the queue as the kind that they know better than this interface; null if it is
+    /// another kind.
+    virtual detail::fifo_queue<T>* as_fifo() noexcept { return nullptr; }
+    virtual detail::work_stealing_queue* as_work_stealing() noexcept { return nullptr; }
 
 protected:
     /// The head, copied, for peek(). An implementation whose first element in for_each() is not

@@ -46,6 +46,11 @@ public:
         this->add_all(std::forward<Range>(elements));
     }
 
+    int capacity() const {
+        const std::size_t bound = this->bound();
+        return bound == monitor::npos ? unbounded : static_cast<int>(bound);
+    }
+
     /// Inserts x if there is room at once. False when full; x is untouched then.
     bool offer_first(T&& x) { return this->try_insert(std::move(x), push_front); }
     bool offer_last(T&& x) { return this->try_insert(std::move(x), push_back); }

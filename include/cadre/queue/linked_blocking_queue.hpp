@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include <cadre/detail/queue_chunks.hpp>
-#include <cadre/detail/queue_monitor.hpp>
+#include <cadre/detail/export.hpp>
+#include <cadre/detail/queue_fifo.hpp>
 #include <cadre/queue/blocking_queue.hpp>
 #include <cadre/task.hpp>
 
@@ -18,20 +18,20 @@ namespace cadre {
 /// is in use. All members may be called from any thread.
 ///
 /// A queue without a bound never makes its producers wait: if they are faster than its consumers
-/// for long, it fills the memory. Elements lie in chunks; up to a megabyte of chunks that are no
-/// longer needed is kept, so that a queue which has seen its usual length allocates nothing.
+/// for long, it fills the memory. Elements lie in segments; a few megabytes of segments that are
+/// no longer needed are kept, so that a queue which has seen its usual length allocates nothing.
 ///
 ///     cadre::linked_blocking_queue<int> queue(100);
 ///     queue.put(1);
 ///     queue.set_capacity(200);  // lets waiting putters in
 ///     int x = queue.take();
 template <class T>
-class linked_blocking_queue final : public detail::monitor_queue<T, detail::chunked_fifo<T>> {
-    using monitor = detail::monitor_queue<T, detail::chunked_fifo<T>>;
+class CADRE_API linked_blocking_queue final : public detail::fifo_queue<T> {
+    using fifo = detail::fifo_queue<T>;
 
 public:
     /// Throws std::invalid_argument if the capacity is less than 1.
-    explicit linked_blocking_queue(int capacity = unbounded) : monitor({}, checked(capacity)) {}
+    explicit linked_blocking_queue(int capacity = unbounded) : fifo(checked(capacity)) {}
     /// With these elements, and no bound.
     template <std::ranges::input_range Range>
     explicit linked_blocking_queue(Range&& elements) : linked_blocking_queue() {
@@ -41,7 +41,7 @@ public:
     /// The bound; `unbounded` if there is none.
     int capacity() const {
         const std::size_t bound = this->bound();
-        return bound == monitor::npos ? unbounded : static_cast<int>(bound);
+        return bound == fifo::npos ? unbounded : static_cast<int>(bound);
     }
     /// Changes the bound. A larger one lets as many waiting putters in as there is new room. A
     /// smaller one drops nothing: the queue refuses further elements until enough have left.
@@ -53,12 +53,11 @@ private:
         if (capacity < 1)
             throw std::invalid_argument("capacity (" + std::to_string(capacity) +
                                         ") must be at least 1");
-        return capacity == unbounded ? monitor::npos : static_cast<std::size_t>(capacity);
+        return capacity == unbounded ? fifo::npos : static_cast<std::size_t>(capacity);
     }
 };
 
 }  // namespace cadre
 
-extern template class cadre::detail::monitor_queue<cadre::task,
-                                                   cadre::detail::chunked_fifo<cadre::task>>;
+extern template class cadre::detail::fifo_queue<cadre::task>;
 extern template class cadre::linked_blocking_queue<cadre::task>;

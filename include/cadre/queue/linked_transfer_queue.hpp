@@ -81,9 +81,7 @@ public:
     }
     std::size_t waiting_consumer_count() const {
         std::lock_guard lock(mutex_);
-        std::size_t count = 0;
-        for (auto* w = receivers_.front(); w; w = w->next) ++count;
-        return count;
+        return receivers_.count(npos);
     }
 
     T take() override { return std::move(*poll_for(std::chrono::nanoseconds::max())); }

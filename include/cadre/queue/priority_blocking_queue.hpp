@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include <cadre/detail/export.hpp>
 #include <cadre/detail/queue_heap.hpp>
 #include <cadre/detail/queue_monitor.hpp>
 #include <cadre/queue/blocking_queue.hpp>
@@ -19,9 +20,10 @@ namespace cadre {
 /// Which of two elements leaves a priority_blocking_queue first, unless it is told otherwise: the
 /// smaller one; of two tasks the one with the larger priority.
 template <class T>
-struct leaves_first : std::less<T> {};
+struct CADRE_API leaves_first : std::less<T> {};
+/// Tasks: those of higher priority leave first.
 template <>
-struct leaves_first<task> {
+struct CADRE_API leaves_first<task> {
     bool operator()(const task& a, const task& b) const noexcept {
         return a.priority() > b.priority();
     }
@@ -40,7 +42,7 @@ struct leaves_first<task> {
 ///     queue.put(1);
 ///     int one = queue.take();
 template <class T, class Compare = leaves_first<T>>
-class priority_blocking_queue final
+class CADRE_API priority_blocking_queue final
     : public detail::monitor_queue<T, detail::stable_heap<T, Compare>> {
     using heap = detail::stable_heap<T, Compare>;
     using monitor = detail::monitor_queue<T, heap>;

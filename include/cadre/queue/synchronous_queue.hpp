@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <cadre/detail/export.hpp>
 #include <cadre/detail/queue_extract.hpp>
 #include <cadre/detail/queue_handover.hpp>
 #include <cadre/queue/blocking_queue.hpp>
@@ -31,7 +32,7 @@ namespace cadre {
 ///     cadre::thread consumer([&] { use(queue.take()); });
 ///     queue.put(1);  // returns when the consumer has it
 template <class T>
-class synchronous_queue final : public blocking_queue<T> {
+class CADRE_API synchronous_queue final : public blocking_queue<T> {
 public:
     using blocking_queue<T>::npos;
     using blocking_queue<T>::offer;
@@ -85,8 +86,7 @@ public:
     std::size_t drain_to(std::vector<T>& out, std::size_t max = npos) override {
         detail::deferred_wake wake;
         std::lock_guard lock(mutex_);
-        std::size_t count = 0;
-        for (auto* w = givers_.front(); w && count < max; w = w->next) ++count;
+        const std::size_t count = givers_.count(max);
         detail::make_room(out, count);
         for (std::size_t i = 0; i < count; ++i) out.push_back(std::move(*accept(wake)));
         return count;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <cadre/detail/export.hpp>
+#include <cadre/task.hpp>
+
+namespace cadre {
+
+/// Watches the tasks of a pool closely, for monitors: put into pool_hooks::observer. Cheaper than
+/// the hooks, for it may not throw, changes nothing, and keeps what it needs in the worker and in
+/// the frame of the task. All is called under no lock, on the thread that does the thing; a pool
+/// without observer pays one branch for each call.
+class CADRE_API task_observer {
+public:
+    /// What an observer wants to remember from the beginning of a task to its end. Not initialised.
+    struct frame {
+        std::int64_t numbers[2];
+        const void* pointers[2];
+    };
+
+    /// What an observer keeps for a worker begins with this. An observer that samples() may have
+    /// the worker pass over some bare tasks, which have no name, no exact stamp and no future: the
+    /// pool counts them here, without a call of the observer. Written by the worker alone, so
+    /// without atomic additions.
+    struct worker_record {
+        std::atomic<std::uint64_t> generation = 0;   ///< odd while a task runs
+        std::atomic<std::uint64_t> passed_over = 0;  ///< tasks that have ended
+        // The worker's own: it passes over tasks up to this number, while a coarse clock shows no
+        // later time than this.
+        std::uint64_t pass_up_to = 0;
+        std::int64_t pass_until = 0;
+
+        void begin_passed_over() noexcept {
+            // release: who sees the generation sees what was written before.
+            generation.store(generation.load(std::memory_order_relaxed) + 1,
+                             std::memory_order_release);
+        }
+        void end_passed_over() noexcept {
+            passed_over.store(passed_over.load(std::memory_order_relaxed) + 1,
+                              std::memory_order_relaxed);
+            generation.store(generation.load(std::memory_order_relaxed) + 1,
+                             std::memory_order_release);
+        }
+    };
+
+    virtual ~task_observer() = default;
+
+    /// Its result is what the other calls get as `worker`; it may be null.
+    virtual worker_record* worker_begins() noexcept = 0;
+    virtual void worker_ends(worker_record* worker) noexcept = 0;
+    /// It found no task and is about to wait for one.
+    virtual void worker_waits(worker_record* worker) noexcept = 0;
+    /// Tasks of one worker may lie inside each other.
+    virtual void task_begins(worker_record* worker, const task& t, frame& f) noexcept = 0;
+    /// `failed`: it threw, or its future holds an exception.
+    virtual void task_ends(worker_record* worker, const frame& f, bool failed) noexcept = 0;
+    /// A task that was passed over threw; it is in passed_over already.
+    virtual void passed_over_failed(worker_record* worker) noexcept = 0;
+
+    /// On the submitting thread, for every task but those that get a coarse stamp. Unless it is 0,
+    /// the result travels with the task: stamp_of() gives it back.
+    virtual std::int64_t task_submitted() noexcept = 0;
+    virtual void task_rejected(const task& t) noexcept = 0;
+    /// The thread factory refused or threw.
+    virtual void thread_failed() noexcept = 0;
+
+    /// True if bare tasks may be passed over, and most of them have only a coarse stamp, of some
+    /// milliseconds, that the pool takes without a call of the observer.
+    bool samples() const noexcept { return samples_.load(std::memory_order_relaxed); }
+
+    /// What task_submitted() gave that task, or, if it has a coarse stamp, the latest time of the
+    /// steady clock at which it may have been submitted; 0 if nobody knows. Of a task that is due
+    /// at a time, that time, once it has come.
+    static std::int64_t stamp_of(const task& t) noexcept { return detail::task_access::stamp(t); }
+    static bool has_coarse_stamp(const task& t) noexcept {
+        return detail::task_access::has_coarse_stamp(t);
+    }
+
+protected:
+    void sample(bool some) noexcept { samples_.store(some); }
+
+private:
+    std::atomic<bool> samples_ = false;
+};
+
+}  // namespace cadre

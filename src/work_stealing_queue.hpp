@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <cadre/detail/condition.hpp>
+#include <cadre/detail/recycled_memory.hpp>
+#include <cadre/queue/linked_blocking_queue.hpp>
+#include <cadre/task.hpp>
+
+#include "work_stealing_deque.hpp"
+#include "work_stealing_room.hpp"
+
+namespace cadre::detail {
+
+/// The queue of a work-stealing pool: a deque for each worker, and a FIFO queue for what comes from
+/// outside. How it works is told in work_stealing_queue.cpp. Nobody but the pool sees it.
+class work_stealing_queue final : public blocking_queue<task> {
+    struct worker_slot;
+
+public:
+    /// With deques for so many workers.
+    explicit work_stealing_queue(int workers);
+    ~work_stealing_queue() override;
+    work_stealing_queue* as_work_stealing() noexcept override { return this; }
+
+    /// While it lives, the calling thread has a deque, if one is free. What is left in it at the
+    /// end is for the others, and for whoever has the deque next.
+    class [[nodiscard]] attachment {
+    public:
+        explicit attachment(work_stealing_queue* queue) noexcept;
+        ~attachment();
+        attachment(const attachment&) = delete;
+        attachment& operator=(const attachment&) = delete;
+
+    private:
+        work_stealing_queue* const outer_queue_;  // a thread may work for one pool inside another's
+        worker_slot* const outer_slot_;
+    };
+
+    using blocking_queue::drain_to;
+    using blocking_queue::offer;
+    using blocking_queue::offer_for;
+    using blocking_queue::poll_for;
+
+    /// Into the deque of the calling thread if it has one, else to the end of the queue outside.
+    void push(task&& t);
+    /// The next task for the calling thread; false, with `next` untouched, if there is none.
+    bool try_take(task& next) noexcept;
+    /// The same for one that waits inside a task: what came from outside it leaves to idle workers.
+    bool try_take_meanwhile(task& next) noexcept;
+    /// Takes out what the calling thread has just pushed; false if somebody else has it.
+    bool take_back(std::uintptr_t identity, task& t);
+
+    /// From now until leave_call() the calling thread, which w stands for and which waits inside a
+    /// task, is nudged when there is work. False, and it is not, if there is some now.
+    bool enter_call(waiter& w) noexcept;
+    void leave_call(waiter& w) noexcept;
+
+    bool offer(task&& t) override {
+        push(std::move(t));
+        return true;
+    }
+    bool offer_for(task&& t, std::chrono::nanoseconds) override { return offer(std::move(t)); }
+    void put(task t) override { push(std::move(t)); }
+    task take() override;
+    std::optional<task> poll() override;
+    std::optional<task> poll_for(std::chrono::nanoseconds timeout) override;
+    std::size_t size() const override;
+    bool empty() const override;
+    std::size_t remaining_capacity() const override { return npos; }
+    std::size_t drain_to(std::vector<task>& out, std::size_t max = npos) override;
+    /// Of what came from outside only; nobody but the owner of a deque can look into its middle.
+    std::size_t extract_if(function_ref<bool(const task&)> wanted, std::vector<task>& out,
+                           std::size_t max = npos) override;
+    /// What came from outside only.
+    void for_each(function_ref<void(const task&)> visit) const override;
+
+    /// How many came from outside and wait.
+    std::size_t outside_size() const { return outside_.size(); }
+    /// How many tasks a worker has taken from the deque of another.
+    std::int64_t steal_count() const noexcept;
+
+private:
+    struct node : in_recycled_memory {
+        explicit node(task&& t) noexcept : work(std::move(t)) {}
+        task work;
+    };
+    /// What belongs to one worker. All but what the deque and the atomics allow is its own.
+    struct alignas(64) worker_slot {
+        work_stealing_deque<node> deque;
+        std::atomic<bool> taken = false;
+        std::uint32_t random = 0;
+        std::uint32_t turns = 0;
+        std::atomic<std::int64_t> steals = 0;
+    };
+
+    worker_slot* own_slot() const noexcept;
+    worker_slot* take_slot() noexcept;
+    bool pop(worker_slot* own, task& next) noexcept;
+    bool steal(worker_slot* own, task& next) noexcept;
+    bool take_within(steady_time deadline, task& next);
+    bool has_nested_work() const noexcept;
+    bool has_work_meanwhile() const noexcept;
+
+    const std::size_t count_;
+    const std::unique_ptr<worker_slot[]> slots_;
+    linked_blocking_queue<task> outside_;  // nobody sleeps in it
+    work_stealing_room room_;
+};
+
+}  // namespace cadre::detail

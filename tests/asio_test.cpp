@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gtest/gtest.h>
+
+#include <asio/awaitable.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/strand.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "support/held_task.hpp"
+#include <cadre/asio.hpp>
+#include <cadre/executors.hpp>
+
+namespace cadre::testing {
+namespace {
+
+std::thread::id worker_of(thread_pool_executor& pool) {
+    return pool.submit([] { return std::this_thread::get_id(); }).get();
+}
+
+TEST(asio_context, runs_what_is_posted_on_the_pool) {
+    const auto pool = executors::fixed_thread_pool(1);
+    asio_context context(*pool);
+    std::thread::id ran_on;
+    gate over;
+    asio::post(context.get_executor(), [&, moved = std::make_unique<int>(1)] {
+        ran_on = std::this_thread::get_id();
+        over.open();
+    });
+    ASSERT_TRUE(over.wait());
+    EXPECT_EQ(ran_on, worker_of(*pool));
+}
+
+TEST(asio_context, refuses_where_it_is_posted) {
+    const auto pool = executors::fixed_thread_pool(1);
+    asio_context context(*pool);
+    pool->shutdown();
+    EXPECT_THROW(asio::post(context, [] {}), rejected_execution);
+}
+
+TEST(asio_context, keeps_the_order_of_a_strand) {
+    std::vector<int> ran;
+    const auto pool = executors::fixed_thread_pool(3);
+    asio_context context(*pool);
+    const auto lane = asio::make_strand(context.get_executor());
+    gate over;
+    for (int i = 0; i < 500; ++i) asio::post(lane, [&, i] { ran.push_back(i); });
+    asio::post(lane, [&] { over.open(); });
+    ASSERT_TRUE(over.wait());
+    ASSERT_EQ(ran.size(), 500u);
+    for (int i = 0; i < 500; ++i) EXPECT_EQ(ran[static_cast<std::size_t>(i)], i);
+}
+
+TEST(asio_context, runs_the_handlers_of_timers_on_the_pool) {
+    const auto pool = executors::fixed_thread_pool(1);
+    asio_context context(*pool);
+    asio::steady_timer timer(context.get_executor(), std::chrono::milliseconds(1));
+    std::thread::id ran_on;
+    gate over;
+    timer.async_wait([&](asio::error_code error) {
+        EXPECT_FALSE(error);
+        ran_on = std::this_thread::get_id();
+        over.open();
+    });
+    ASSERT_TRUE(over.wait());
+    EXPECT_EQ(ran_on, worker_of(*pool));
+}
+
+TEST(asio_context, waits_at_its_end_for_what_was_posted) {
+    const auto pool = executors::fixed_thread_pool(2);
+    std::atomic<int> ran = 0;
+    {
+        asio_context context(*pool);
+        const auto lane = asio::make_strand(context.get_executor());
+        for (int i = 0; i < 100; ++i) asio::post(lane, [&] { ++ran; });
+    }
+    EXPECT_EQ(ran, 100);
+}
+
+#ifdef ASIO_HAS_CO_AWAIT
+TEST(asio_context, spawns_coroutines) {
+    const auto pool = executors::fixed_thread_pool(1);
+    asio_context context(*pool);
+    std::thread::id ran_on;
+    gate over;
+    const auto sleep = [&]() -> asio::awaitable<void> {
+        asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::milliseconds(1));
+        co_await timer.async_wait(asio::use_awaitable);
+        ran_on = std::this_thread::get_id();
+        over.open();
+    };
+    asio::co_spawn(context.get_executor(), sleep, asio::detached);
+    ASSERT_TRUE(over.wait());
+    EXPECT_EQ(ran_on, worker_of(*pool));
+}
+#endif
+
+}  // namespace
+}  // namespace cadre::testing

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <forward_list>
+#include <functional>
+#include <list>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/held_task.hpp"
+#include "support/manual_executor.hpp"
+#include "support/pools.hpp"
+#include <cadre/executors.hpp>
+#include <cadre/parallel.hpp>
+
+namespace cadre::testing {
+namespace {
+
+std::vector<int> counted_to(int count) {
+    std::vector<int> all(static_cast<std::size_t>(count));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
+TEST(parallel_for, visits_every_element_once) {
+    const auto pool = executors::fixed_thread_pool(3);
+    for (const int count : {0, 1, 2, 7, 100, 1001}) {
+        for (const std::size_t chunk : {0u, 1u, 7u, 5000u}) {
+            std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count));
+            parallel_for(*pool, visits, [](std::atomic<int>& n) { ++n; },
+                         {.chunk = chunk, .concurrency = 4});
+            for (const auto& n : visits) EXPECT_EQ(n, 1) << count << " in chunks of " << chunk;
+        }
+    }
+}
+
+TEST(parallel_for, runs_over_numbers) {
+    const auto pool = executors::fixed_thread_pool(2);
+    std::atomic<long> sum = 0;
+    parallel_for(*pool, -5, 1000, [&](int i) { sum += i; });
+    EXPECT_EQ(sum, 499'485);
+    parallel_for(*pool, 3, 3, [&](int) { ++sum; });
+    parallel_for(*pool, 3, -3, [&](int) { ++sum; });
+    EXPECT_EQ(sum, 499'485);
+    std::atomic<int> bytes = 0;
+    parallel_for(*pool, std::int8_t(-128), std::int8_t(127), [&](std::int8_t) { ++bytes; });
+    EXPECT_EQ(bytes, 255);
+}
+
+TEST(parallel_for, is_spread_over_the_threads) {
+    const auto pool = executors::fixed_thread_pool(2);
+    std::atomic<int> here = 0;
+    const auto meet = [&](int) {  // none of the three can go on alone
+        ++here;
+        EXPECT_TRUE(eventually([&] { return here == 3; }));
+    };
+    parallel_for(*pool, counted_to(3), meet, {.chunk = 1, .concurrency = 3});
+    EXPECT_EQ(here, 3);
+}
+
+TEST(parallel_for, has_no_more_threads_at_work_than_it_may) {
+    const auto pool = executors::fixed_thread_pool(4);
+    std::atomic<int> now = 0;
+    std::atomic<int> most = 0;
+    const auto count = [&](int) {
+        const int seen = ++now;
+        if (seen > most) most = seen;
+        --now;
+    };
+    parallel_for(*pool, counted_to(1000), count, {.chunk = 1, .concurrency = 2});
+    EXPECT_LE(most, 2);
+    parallel_for(*pool, counted_to(10), count, {.concurrency = 1});
+    pool->close();
+    EXPECT_EQ(pool->completed_task_count(), 1);
+}
+
+TEST(parallel_for, needs_no_thread_but_the_callers) {
+    refusing_executor refuses;
+    manual_executor never_runs;
+    for (executor* where : std::initializer_list<executor*>{&refuses, &never_runs}) {
+        int visits = 0;
+        parallel_for(*where, counted_to(100), [&](int) { ++visits; }, {.concurrency = 4});
+        EXPECT_EQ(visits, 100);
+    }
+    never_runs.run_all();  // the helpers find the loop closed
+}
+
+TEST(parallel_for, may_be_nested_in_a_pool_whose_threads_are_all_busy) {
+    const auto pool = executors::fixed_thread_pool(2);
+    std::atomic<int> visits = 0;
+    const auto outer = [&](int) {
+        parallel_for(*pool, counted_to(50), [&](int) { ++visits; }, {.concurrency = 4});
+    };
+    auto all = pool->submit(
+        [&] { parallel_for(*pool, counted_to(20), outer, {.chunk = 1, .concurrency = 4}); });
+    all.get();
+    EXPECT_EQ(visits, 1000);
+}
+
+TEST(parallel_for, runs_in_the_caller_if_the_policy_says_so) {
+    thread_pool_executor pool(
+        {.core_pool_size = 1, .queue = no_room(), .rejection = caller_runs_policy{}});
+    const held_task occupies_the_worker(pool);
+    int visits = 0;
+    parallel_for(pool, counted_to(100), [&](int) { ++visits; }, {.chunk = 3, .concurrency = 4});
+    EXPECT_EQ(visits, 100);
+}
+
+TEST(parallel_for, throws_the_first_exception_and_starts_nothing_after_it) {
+    const auto pool = executors::fixed_thread_pool(2);
+    for (const int threads : {1, 3}) {
+        std::atomic<int> visits = 0;
+        const auto fail_at_three = [&](int i) {
+            ++visits;
+            if (i == 3) throw std::out_of_range("three");
+        };
+        EXPECT_THROW(parallel_for(*pool, counted_to(1000), fail_at_three,
+                                  {.chunk = 1, .concurrency = threads}),
+                     std::out_of_range);
+        EXPECT_EQ(threads == 1 ? visits.load() : 4, 4);
+    }
+}
+
+TEST(parallel_for, throws_what_was_thrown_on_another_thread) {
+    const auto pool = executors::fixed_thread_pool(1);
+    const auto caller = std::this_thread::get_id();
+    gate thrown;
+    const auto throw_elsewhere = [&](int) {
+        if (std::this_thread::get_id() == caller) {
+            thrown.wait();
+        } else {
+            thrown.open();
+            throw std::out_of_range("elsewhere");
+        }
+    };
+    EXPECT_THROW(
+        parallel_for(*pool, counted_to(2), throw_elsewhere, {.chunk = 1, .concurrency = 2}),
+        std::out_of_range);
+}
+
+TEST(parallel_for, ends_early_when_its_token_is_stopped) {
+    const auto pool = executors::fixed_thread_pool(2);
+    for (const int threads : {1, 3}) {
+        std::stop_source stop;
+        std::atomic<int> visits = 0;
+        const auto stop_at_ten = [&](int i) {
+            if (i >= 10) stop.request_stop();
+            ++visits;
+        };
+        EXPECT_THROW(parallel_for(*pool, counted_to(1000), stop_at_ten,
+                                  {.chunk = 1, .concurrency = threads, .stop = stop.get_token()}),
+                     cancellation);
+        EXPECT_GE(visits, 11);
+        EXPECT_LE(visits, 10 + threads);
+    }
+}
+
+TEST(parallel_for, ends_within_a_chunk_when_its_token_is_stopped_or_a_call_throws) {
+    const auto pool = executors::fixed_thread_pool(2);
+    for (const bool throws : {false, true}) {
+        std::stop_source stop;
+        std::atomic<long> visits = 0;
+        const auto end_at_1000 = [&](long) {
+            if (++visits != 1000) return;
+            if (throws) throw std::out_of_range("no such page");
+            stop.request_stop();
+        };
+        const parallel_options how{.concurrency = 3, .stop = stop.get_token()};
+        if (throws)
+            EXPECT_THROW(parallel_for(*pool, 0L, 1'000'000'000L, end_at_1000, how),
+                         std::out_of_range);
+        else
+            EXPECT_THROW(parallel_for(*pool, 0L, 1'000'000'000L, end_at_1000, how), cancellation);
+        EXPECT_LT(visits, 20'000'000);  // a chunk has 41 million
+    }
+}
+
+TEST(parallel_for, looks_for_a_stop_after_each_element_that_takes_long) {
+    refusing_executor nobody;
+    std::stop_source stop;
+    int visits = 0;
+    const auto slow = [&](int) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        if (++visits == 10) stop.request_stop();
+    };
+    EXPECT_THROW(parallel_for(nobody, 0, 1000, slow, {.chunk = 1000, .stop = stop.get_token()}),
+                 cancellation);
+    EXPECT_EQ(visits, 10);
+}
+
+TEST(parallel_for, runs_over_ranges_without_random_access_or_size) {
+    const auto pool = executors::fixed_thread_pool(2);
+    std::list<int> list = {1, 2, 3};
+    parallel_for(*pool, list, [](int& i) { i *= 2; }, {.chunk = 1});
+    EXPECT_EQ(list, (std::list<int>{2, 4, 6}));
+
+    std::map<std::string, int> map = {{"a", 1}, {"b", 2}};
+    parallel_for(*pool, map, [](auto& entry) { entry.second += 10; });
+    EXPECT_EQ(map["b"], 12);
+
+    const auto numbers = counted_to(100);
+    const std::forward_list<int> unsized(numbers.begin(), numbers.end());
+    std::atomic<int> visits = 0;
+    parallel_for(*pool, unsized, [&](int) { ++visits; }, {.chunk = 7});
+    EXPECT_EQ(visits, 100);
+    EXPECT_EQ(parallel_reduce(*pool, list, 0, std::plus<>()), 12);
+    EXPECT_EQ(parallel_transform(*pool, list, [](int i) { return i + 1; }), (std::vector{3, 5, 7}));
+}
+
+TEST(parallel_for, ends_early_with_the_task_that_calls_it) {
+    const auto pool = executors::fixed_thread_pool(1);
+    gate started;
+    gate over;
+    std::atomic<bool> cancelled = false;
+    auto caller = pool->submit([&] {
+        const auto until_cancelled = [&](int) {
+            started.open();
+            EXPECT_TRUE(eventually([&] { return this_thread::stop_token().stop_requested(); }));
+        };
+        try {
+            parallel_for(*pool, counted_to(5), until_cancelled, {.chunk = 1, .concurrency = 1});
+        } catch (const cancellation&) {
+            cancelled = true;
+        }
+        over.open();
+    });
+    started.wait();
+    caller.cancel(true);
+    over.wait();
+    EXPECT_TRUE(cancelled);
+}
+
+TEST(parallel_for, waits_for_those_at_work_when_it_is_interrupted) {
+    const auto pool = executors::fixed_thread_pool(1);
+    gate helper_is_in;
+    gate let_go;
+    std::atomic<bool> helper_done = false;
+    std::atomic<bool> in_order = false;
+    std::atomic<bool> felt = false;
+    cadre::thread loop([&] {
+        const auto caller = std::this_thread::get_id();
+        const auto body = [&](int) {
+            if (std::this_thread::get_id() == caller) {
+                helper_is_in.wait();
+            } else {
+                helper_is_in.open();
+                let_go.wait();
+                helper_done = true;
+            }
+        };
+        try {
+            parallel_for(*pool, counted_to(2), body, {.chunk = 1, .concurrency = 2});
+            felt = this_thread::interrupted();  // it came too late to end a wait
+        } catch (const interrupted&) {
+            felt = true;
+        }
+        in_order = helper_done.load();
+    });
+    EXPECT_TRUE(helper_is_in.wait());
+    loop.interrupt();
+    let_go.open();
+    loop.join();
+    EXPECT_TRUE(in_order);
+    EXPECT_TRUE(felt);
+}
+
+TEST(parallel_for, refuses_a_negative_concurrency) {
+    inline_executor here;
+    EXPECT_EQ(message_of<std::invalid_argument>(
+                  [&] { parallel_for(here, counted_to(2), [](int) {}, {.concurrency = -1}); }),
+              "concurrency (-1) is negative");
+}
+
+TEST(parallel_transform, puts_results_in_the_order_of_the_elements) {
+    const auto pool = executors::fixed_thread_pool(3);
+    const auto square = [](int i) { return std::to_string(i * i); };
+    const auto squares = parallel_transform(*pool, counted_to(500), square, {.concurrency = 4});
+    ASSERT_EQ(squares.size(), 500u);
+    for (std::size_t i = 0; i < squares.size(); ++i) EXPECT_EQ(squares[i], std::to_string(i * i));
+
+    std::vector<std::string> into(600);
+    const auto end = parallel_transform(*pool, counted_to(500), into.begin(), square);
+    EXPECT_EQ(end - into.begin(), 500);
+    EXPECT_EQ(into[499], "249001");
+    EXPECT_EQ(into[500], "");
+}
+
+TEST(parallel_transform, makes_results_of_any_type) {
+    const auto pool = executors::fixed_thread_pool(2);
+    const auto is_odd =
+        parallel_transform(*pool, counted_to(100), [](int i) { return i % 2 == 1; });
+    EXPECT_EQ(std::count(is_odd.begin(), is_odd.end(), true), 50);
+
+    struct ticket {
+        explicit ticket(int n) : number(n) {}
+        const int number;
+    };
+    const auto tickets =
+        parallel_transform(*pool, counted_to(100), [](int i) { return ticket(i); });
+    EXPECT_EQ(tickets[99].number, 99);
+}
+
+TEST(parallel_reduce, combines_in_the_order_of_the_elements) {
+    const auto pool = executors::fixed_thread_pool(3);
+    std::string expected = ">";
+    for (int i = 0; i < 200; ++i) expected += std::to_string(i);
+    const auto text = [](int i) { return std::to_string(i); };
+    EXPECT_EQ(parallel_reduce(*pool, counted_to(200), std::string(">"), std::plus<>(), text,
+                              {.chunk = 3, .concurrency = 4}),
+              expected);
+    EXPECT_EQ(parallel_reduce(*pool, counted_to(1000), 1L, std::plus<>()), 499'501);
+    EXPECT_EQ(parallel_reduce(*pool, std::vector<int>(), 7, std::plus<>()), 7);
+}
+
+TEST(parallel_reduce, projects_by_member) {
+    struct order {
+        int cents;
+    };
+    inline_executor here;
+    const std::vector<order> orders = {{100}, {250}};
+    EXPECT_EQ(parallel_reduce(here, orders, 0L, std::plus<>(), &order::cents), 350);
+}
+
+}  // namespace
+}  // namespace cadre::testing

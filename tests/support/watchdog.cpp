@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each thread is sent SIGPROF, which workers do not block, and prints its own stack.
+
+#include "support/watchdog.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include <execinfo.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace cadre::testing {
+
+namespace {
+
+std::atomic<int> printed = 0;
+
+void print_this_stack(int) {
+    std::array<void*, 64> frames = {};
+    const int depth = backtrace(frames.data(), static_cast<int>(frames.size()));
+    backtrace_symbols_fd(frames.data(), depth, STDERR_FILENO);
+    ++printed;
+}
+
+}  // namespace
+
+void print_all_stacks() {
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
+    printed = 0;
+    void* here = nullptr;
+    backtrace(&here, 1);  // the first call loads a library, which no signal handler may
+    std::signal(SIGPROF, print_this_stack);
+    const auto process = getpid();
+    int sent = 0;
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+        const int id = std::atoi(thread.path().filename().c_str());
+        std::fprintf(stderr, "--- thread %d\n", id);
+        if (syscall(SYS_tgkill, process, id, SIGPROF) != 0) continue;
+        ++sent;
+        for (int i = 0; i < 200 && printed < sent; ++i)  // one after the other, if they answer
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+}
+
+watchdog::watchdog(std::chrono::milliseconds patience, std::function<std::uint64_t()> progress,
+                   std::function<std::string()> snapshot)
+    : patience_(patience),
+      progress_(std::move(progress)),
+      snapshot_(std::move(snapshot)),
+      watcher_([this] { watch(); }) {}
+
+watchdog::~watchdog() {
+    {
+        const std::lock_guard lock(mutex_);
+        over_ = true;
+    }
+    ended_.notify_all();
+    watcher_.join();
+}
+
+void watchdog::watch() {
+    std::uint64_t seen = progress_();
+    auto moved = std::chrono::steady_clock::now();
+    std::unique_lock lock(mutex_);
+    while (!ended_.wait_for(lock, std::min(patience_, std::chrono::milliseconds(500)),
+                            [this] { return over_; })) {
+        const auto now = std::chrono::steady_clock::now();
+        if (const auto current = progress_(); current != seen) {
+            seen = current;
+            moved = now;
+        }
+        if (now - moved < patience_) continue;
+        std::fprintf(stderr, "watchdog: nothing has moved for %lld ms\n",
+                     static_cast<long long>(patience_.count()));
+        print_all_stacks();  // first: the snapshot may wait for what they hold
+        std::fprintf(stderr, "%s\n", snapshot_().c_str());
+        std::abort();
+    }
+}
+
+}  // namespace cadre::testing
