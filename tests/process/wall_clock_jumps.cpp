@@ -45,6 +45,7 @@ void expect_right_time(std::chrono::nanoseconds wanted, Wait wait, const char* w
 }
 
 void expect_waits_as_ever() {
+    std::atomic<int> beats = 0;  // outlives the pools
     cadre::scheduled_thread_pool_executor timers({.core_pool_size = 2});
     cadre::thread_pool_executor pool({.core_pool_size = 1});
     cadre::linked_blocking_queue<int> empty;
@@ -56,18 +57,18 @@ void expect_waits_as_ever() {
         30ms, [&] { timers.schedule([] {}, 30ms).get(); }, "a delay");
     expect_right_time(
         30ms, [&] { expect(!pool.await_termination(30ms), "it runs"); }, "an end");
-    auto held = pool.submit([] { cadre::this_thread::sleep_for(60ms); });
+    auto held = pool.submit([] { cadre::this_thread::sleep_for(1h); });
     expect_right_time(
-        30ms, [&] { (void)held.wait_for(30ms); }, "a timed wait");
-    std::atomic<int> beats = 0;
-    auto periodic = timers.schedule_at_fixed_rate([&] { ++beats; }, 5ms, 5ms);
+        30ms, [&] { expect(!held.wait_for(30ms), "it sleeps"); }, "a timed wait");
+    held.cancel(true);
     expect_right_time(
         50ms,
-        [&] {
+        [&] {  // the periods are counted from here
+            auto periodic = timers.schedule_at_fixed_rate([&] { ++beats; }, 5ms, 5ms);
             while (beats < 10) std::this_thread::sleep_for(1ms);
+            periodic.cancel();
         },
         "ten periods");
-    periodic.cancel();
 }
 
 }  // namespace
