@@ -33,7 +33,7 @@ test: setup ## release build; unit, oracle and browser tests
 	$(call build_and_test,release)
 
 check: setup ## what else guards a merge: lint, clang, asan, tsan, models and a few mutants
-	tools/figures.py part lint $(MAKE) lint
+	tools/figures.py part lint $(MAKE) --no-print-directory lint
 	$(MAKE) clang
 	$(MAKE) asan
 	$(MAKE) tsan

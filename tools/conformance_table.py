@@ -8,7 +8,8 @@
 
 A comment at the left margin speaks of the next test below it; an indented one of the test that it
 stands in. --check writes nothing, and fails if a behaviour has neither test nor exemption, if it has
-both, if a comment names an unknown ID, or if the generated file is stale.
+both, if a comment names an unknown ID, or if the generated file is stale. --filter writes nothing either:
+it prints the tests of the table as a filter for GoogleTest.
 """
 
 import argparse
@@ -92,10 +93,18 @@ def render(ids, covered, exempt):
     return HEADING + "".join(rows)
 
 
+def gtest_filter(names):
+    """A test of a plain suite, of one with types and of one with values."""
+    suites = (name.split(".") for name in sorted(names))
+    return ":".join(f"{suite}.{test}:{suite}/*.{test}:*/{suite}.{test}/*" for suite, test in suites)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail on any gap")
-    check = parser.parse_args().check
+    parser.add_argument("--filter", action="store_true", help="write nothing; print a --gtest_filter")
+    arguments = parser.parse_args()
+    check = arguments.check
 
     ids = dict(read_pairs(IDS))
     pattern = id_pattern(ids)
@@ -120,6 +129,10 @@ def main():
         for key, statement in ids.items()
         if key not in covered and key not in exempt
     ]
+
+    if arguments.filter:
+        print(gtest_filter({name for names in covered.values() for name in names}))
+        return 0
 
     table = render(ids, covered, exempt)
     if not check:

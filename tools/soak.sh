@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-all=(models ledger ledger-tsan perturbed storm races faults stress stress-tsan conformance spurious chaos process
+all=(models ledger ledger-tsan perturbed storm races faults stress stress-tsan conformance unit spurious chaos process
      uptime threads oracle mutants relacy schedules fuzz churn idle interop)
 minutes=${1:?usage: soak.sh minutes [part...]   parts: ${all[*]}}
 shift
@@ -17,7 +17,7 @@ share=$((minutes * 60 / ${#parts[@]}))  # seconds a part
 fixed_addresses=()
 setarch -R true 2>/dev/null && fixed_addresses=(setarch -R)  # as in the Makefile
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log"*' EXIT
 
 build() {  # preset, targets
     cmake --preset "$1" >/dev/null
@@ -61,19 +61,36 @@ stress-tsan() {
     build tsan stress_tests
     TSAN_OPTIONS=$tsan_options again "${fixed_addresses[@]}" build/tsan/tests/stress_tests --gtest_brief=1
 }
-passes() {  # a gtest program, what to say of it, a filter, settings of perturb.cpp: passes of so many tests
-    build soak "$1" perturb
-    local rounds=0 tests until=$((SECONDS + share))
-    while ((rounds == 0 || SECONDS < until)); do
-        env LD_PRELOAD="$PWD/build/soak/tests/perturb.so" "${@:4}" "build/soak/tests/$1" \
-            --gtest_brief=1 --gtest_filter="$3" >"$log.pass" 2>&1 || { cat "$log.pass"; return 1; }
+one_after_the_other() {  # a file for the number, a command: until the share is used up or another one failed
+    local rounds=0 until=$((SECONDS + share))
+    while ((rounds == 0 || SECONDS < until)) && [ ! -e "$log.failed" ]; do
+        "${@:2}" >"$1.pass" 2>&1 || { mv "$1.pass" "$log.failed"; return; }
         rounds=$((rounds + 1))
     done
-    tests=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests.*/\1/p' "$log.pass")
-    rm -f "$log.pass"
-    echo "$rounds passes of $tests tests $2, 0 flakes"
+    echo "$rounds" >"$1"
 }
-conformance() { passes unit_tests "under perturbation" '*' CADRE_PERTURB=32; }
+passes() {  # a gtest program, what to say of it, a filter, settings of perturb.cpp: passes of so many tests
+    build soak "$1" perturb
+    local runner runners=$((4 * $(nproc))) tests  # most of their time tests wait
+    rm -f "$log".failed "$log".[0-9]*
+    for ((runner = 0; runner < runners; ++runner)); do
+        one_after_the_other "$log.$runner" env LD_PRELOAD="$PWD/build/soak/tests/perturb.so" "${@:4}" \
+            "build/soak/tests/$1" --gtest_brief=1 --gtest_filter="$3" &
+    done
+    wait
+    if [ -e "$log.failed" ]; then
+        cat "$log.failed"
+        return 1
+    fi
+    tests=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests.*/\1/p' "$log.0.pass")
+    echo "$(cat $(seq -f "$log.%g" 0 $((runners - 1))) | awk '{ sum += $1 } END { print sum }') passes of $tests tests $2," \
+        "$runners at once, 0 flakes"
+    rm -f "$log".[0-9]*
+}
+conformance() {
+    passes unit_tests "of docs/conformance.md under perturbation" "$(tools/conformance_table.py --filter)" CADRE_PERTURB=32
+}
+unit() { passes unit_tests "under perturbation" '*' CADRE_PERTURB=32; }
 spurious() {
     passes unit_tests "with one sleep in twenty ended for no reason" '*' CADRE_PERTURB=32 CADRE_SPURIOUS=20
 }
