@@ -24,7 +24,11 @@ int main() {
     auto later = timers.schedule([] { return 6 * 7; }, 30ms);
 
     // Every 20 ms from now, counted from the start: the times do not drift.
-    auto beat = timers.schedule_at_fixed_rate([&] { five_beats.count_down(); }, 0ms, 20ms);
+    auto beat = timers.schedule_at_fixed_rate(
+        [&, left = 5]() mutable {
+            if (left-- > 0) five_beats.count_down();
+        },
+        0ms, 20ms);
 
     // With 5 ms of rest after each run, however long that took. Every second one fails.
     auto poll = timers.schedule_with_fixed_delay(
