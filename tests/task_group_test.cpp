@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -143,11 +144,13 @@ TEST(task_group, finds_a_child_that_comes_to_its_busy_pool_while_it_waits) {
         explicit late_executor(executor& where) : where_(where) {}
         void execute(task t) override {
             asked.open();
-            EXPECT_TRUE(eventually([&] { return worker != 0 && is_asleep(worker); }));
+            EXPECT_TRUE(about_to_wait.wait());
+            EXPECT_TRUE(eventually([&] { return worker->waits(); }));
             where_.execute(std::move(t));
         }
         gate asked;
-        std::atomic<int> worker = 0;
+        gate about_to_wait;
+        std::optional<waiting_thread> worker;  // written before that is open
 
     private:
         executor& where_;
@@ -155,7 +158,8 @@ TEST(task_group, finds_a_child_that_comes_to_its_busy_pool_while_it_waits) {
     task_group group(late);
     auto waits = pool->submit([&] {
         late.asked.wait();
-        late.worker = system_thread_id();
+        late.worker = waiting_thread::current();
+        late.about_to_wait.open();
         group.wait();
     });
     auto child = group.submit([] { return 42; });

@@ -4,27 +4,54 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 
 namespace cadre::testing {
 
-int system_thread_id() { return static_cast<int>(::syscall(SYS_gettid)); }
+namespace {
 
-bool is_asleep(int system_thread) {
-    std::ifstream file("/proc/self/task/" + std::to_string(system_thread) + "/stat");
+std::string told_by_the_kernel(int system_thread, const std::string& what) {
+    std::ifstream file("/proc/self/task/" + std::to_string(system_thread) + "/" + what);
     std::string text;
     std::getline(file, text);
+    return text;
+}
+
+bool is_asleep(int system_thread) {
+    const auto text = told_by_the_kernel(system_thread, "stat");
     const auto name_end = text.rfind(')');
     return name_end != std::string::npos && text.size() > name_end + 2 && text[name_end + 2] == 'S';
 }
 
+}  // namespace
+
+waiting_thread waiting_thread::current() {
+    return {static_cast<int>(::syscall(SYS_gettid)), detail::thread_control::current()};
+}
+
+// Every wait of the library is one on the futex in the thread's control.
+bool waiting_thread::waits() const {
+    if (!is_asleep(system_id_)) return false;
+    // The number of the system call and its arguments, the first of which is the futex; or a word.
+    const auto text = told_by_the_kernel(system_id_, "syscall");
+    if (text.empty()) return true;
+    std::istringstream call(text);
+    long number = -1;
+    std::uintptr_t futex = 0;
+    call >> number >> std::hex >> futex;
+    const auto control = reinterpret_cast<std::uintptr_t>(control_);
+    return call && number == SYS_futex && futex - control < sizeof(detail::thread_control);
+}
+
 waiting_call::waiting_call(std::function<void()> call)
     : thread_([this, call = std::move(call)] { run(call); }) {
-    if (!eventually([&] { return over_ || (system_id_ != 0 && is_asleep(system_id_)); }))
+    if (!eventually([&] { return over_ || (has_begun_ && caller_->waits()); }))
         ADD_FAILURE() << "the call neither waits nor ends";
 }
 
@@ -34,7 +61,8 @@ waiting_call::~waiting_call() {
 }
 
 void waiting_call::run(const std::function<void()>& call) {
-    system_id_ = system_thread_id();
+    caller_ = waiting_thread::current();
+    has_begun_ = true;
     try {
         call();
         outcome_ = outcome::returned;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 
 #include "support/eventually.hpp"
 #include <cadre/errors.hpp>
@@ -12,8 +13,24 @@
 
 namespace cadre::testing {
 
+/// A thread, to be asked whether it waits in a call of the library.
+class waiting_thread {
+public:
+    static waiting_thread current();
+    /// True if it sleeps there: what it waits for knows of it. Not if it sleeps for another reason,
+    /// such as a lock; unless the kernel tells only that it sleeps, and not where.
+    bool waits() const;
+
+private:
+    waiting_thread(int system_id, const detail::thread_control& control)
+        : system_id_(system_id), control_(&control) {}
+
+    int system_id_;
+    const detail::thread_control* control_;  // compared, never followed
+};
+
 /// A call that is expected to wait, on a thread of its own. The constructor returns when that
-/// thread sleeps, or the call is over.
+/// thread waits, or the call is over.
 class waiting_call {
 public:
     explicit waiting_call(std::function<void()> call);
@@ -35,17 +52,12 @@ private:
     outcome end();
     void run(const std::function<void()>& call);
 
-    std::atomic<int> system_id_ = 0;
+    std::optional<waiting_thread> caller_;  // written before has_begun_
+    std::atomic<bool> has_begun_ = false;
     outcome outcome_ = outcome::none;  // written before over_
     std::atomic<bool> over_ = false;
     cadre::thread thread_;  // the last member: starts when the others are there
 };
-
-/// The kernel's number of the calling thread.
-int system_thread_id();
-/// True if the kernel says so. A thread that will sleep for another reason first, such as a lock,
-/// may be seen; no test depends on that it is not.
-bool is_asleep(int system_thread);
 
 /// Expects that a call throws interrupted, and clears the flag, both when the flag was set before
 /// it and when the interrupt comes while it waits.
