@@ -124,13 +124,13 @@ TEST(nested_interrupts_of_strangers, pass_over_a_task_without_a_future) {
 
 // Work that goes on and on must not keep the interrupt from a task that helps with it.
 TEST(nested_interrupts_of_strangers, reach_an_invoke_any_that_always_finds_work) {
-    work_stealing_pool pool({.parallelism = 1});
-    thread_pool_executor elsewhere({.core_pool_size = 1});
-    gate may_answer;
+    gate may_answer;  // waited for until elsewhere ends
     gate worked;
     gate over;
     std::atomic<bool> enough = false;
     bool felt_it = false;
+    work_stealing_pool pool({.parallelism = 1});
+    thread_pool_executor elsewhere({.core_pool_size = 1});
     std::function<void()> work = [&] {
         worked.open();
         if (!enough) pool.execute(work);

@@ -178,9 +178,9 @@ TEST(thread_pool_nesting, shutdown_now_from_a_task_interrupts_that_task_too) {
 }
 
 TEST(thread_pool_nesting, a_task_may_resize_its_pool) {
-    thread_pool_executor pool(1, 1, 1h, any_room());
     gate may_end;
     std::atomic<int> together = 0;
+    thread_pool_executor pool(1, 1, 1h, any_room());
     pool.submit([&] { pool.resize(4, 4); }).get();
     for (int i = 0; i < 4; ++i)
         pool.execute([&] {
