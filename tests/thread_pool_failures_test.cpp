@@ -107,8 +107,11 @@ TEST(thread_pool_failures, a_worker_whose_task_threw_is_replaced) {
     thread_pool_executor pool({.core_pool_size = 1,
                                .thread_factory = factory,
                                .hooks = {.uncaught_exception = [](auto&&...) {}}});
-    for (int i = 0; i < 10; ++i) pool.execute([] { throw 1; });
-    ASSERT_TRUE(has_completed(pool, 10));
+    {
+        held_task held(pool);  // a task that comes while a worker leaves would make its successor
+        for (int i = 0; i < 10; ++i) pool.execute([] { throw 1; });
+    }
+    ASSERT_TRUE(has_completed(pool, 11));
     ASSERT_TRUE(eventually([&] { return factory.asked() == 11; }));
     EXPECT_TRUE(has_threads(pool, 1));
     EXPECT_EQ(pool.largest_pool_size(), 1);
@@ -463,12 +466,14 @@ struct throwing_result {
 // the interrupt and still takes its time: it may refer to what the exception destroys on its way.
 TEST(thread_pool_failures, invoke_all_that_is_refused_leaves_when_its_callables_are_gone) {
     gate started;
+    gate refused;  // until then the first keeps the worker busy
     gate may_end;
     std::atomic<bool> has_left = false;
     std::atomic<bool> is_gone = false;
     thread_pool_executor pool(1, 1, 0s, room_for(1), default_thread_factory(),
                               [&](task, thread_pool_executor&) {
                                   EXPECT_TRUE(started.wait());
+                                  refused.open();
                                   throw rejected_execution("as planned");
                               });
     const std::function<void()> takes_its_time = [&] {
@@ -477,7 +482,7 @@ TEST(thread_pool_failures, invoke_all_that_is_refused_leaves_when_its_callables_
         is_gone = true;
     };
     std::thread lets_it_end([&] {
-        EXPECT_TRUE(started.wait());
+        EXPECT_TRUE(refused.wait());
         const auto enough = std::chrono::steady_clock::now() + 100ms;
         while (!has_left && std::chrono::steady_clock::now() < enough) std::this_thread::yield();
         may_end.open();

@@ -66,14 +66,16 @@ TEST(thread_pool_shutdown, awaiting_the_end_of_a_running_pool_times_out_and_not_
 // TPE-042
 TEST(thread_pool_shutdown, is_terminating_until_all_workers_are_gone) {
     thread_pool_executor pool(1, 1, 1h, room_for(10));
+    gate has_looked;
     gate may_end;
     auto inside = pool.submit([&] {
         const bool seen = pool.is_terminating() || pool.is_terminated();
+        has_looked.open();
         may_end.wait();
         return seen;
     });
     EXPECT_FALSE(pool.is_terminating());
-    ASSERT_TRUE(eventually([&] { return inside.state() == future_state::running; }));
+    ASSERT_TRUE(has_looked.wait());
     pool.shutdown();
     EXPECT_TRUE(pool.is_terminating());
     EXPECT_FALSE(pool.is_terminated());
