@@ -103,13 +103,17 @@ TEST(scheduled_memory, many_timers_are_cancelled_in_any_order) {
 /// How long it takes to cancel those that `add` makes, the last first.
 template <class Add>
 std::chrono::nanoseconds time_to_cancel(scheduled_pool& pool, int count, Add add) {
-    std::vector<decltype(add())> results;
-    for (int i = 0; i < count; ++i) results.push_back(add());
-    const auto time = time_of([&] {
-        for (; !results.empty(); results.pop_back()) results.back().cancel();
-    });
-    EXPECT_TRUE(pool.queue().empty());
-    return time;
+    auto shortest = std::chrono::nanoseconds::max();  // of a few times: each may be held up
+    for (int round = 0; round < 5; ++round) {
+        std::vector<decltype(add())> results;
+        for (int i = 0; i < count; ++i) results.push_back(add());
+        const auto time = time_of([&] {
+            for (; !results.empty(); results.pop_back()) results.back().cancel();
+        });
+        EXPECT_TRUE(pool.queue().empty());
+        shortest = std::min(shortest, time);
+    }
+    return shortest;
 }
 
 TEST(scheduled_memory, submitted_tasks_are_found_without_a_search_when_they_are_cancelled) {

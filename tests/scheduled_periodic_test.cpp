@@ -44,7 +44,7 @@ std::vector<steady_clock::time_point> times_of_runs(std::size_t count, Start sta
 /// may fail.
 template <class Attempt>
 bool succeeds_with_some_patience(Attempt attempt) {
-    for (nanoseconds d = 12ms; d < 2s; d *= 3)
+    for (nanoseconds d = 12ms; d < long_delay; d *= 3)
         if (attempt(d)) return true;
     return false;
 }

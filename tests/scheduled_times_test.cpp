@@ -203,8 +203,9 @@ TEST(scheduled_waiting, a_pool_without_a_core_runs_its_tasks_on_one_thread) {
     scheduled_thread_pool_executor pool(0, factory);
     EXPECT_GE(time_of([&] { EXPECT_EQ(pool.schedule([] { return 1; }, 20ms).get(), 1); }), 20ms);
     EXPECT_EQ(factory.asked(), 1);
+    ASSERT_TRUE(eventually([&] { return pool.pool_size() == 0; }));  // not just about to leave
     EXPECT_EQ(pool.submit([] { return 2; }).get(), 2);
-    EXPECT_LE(pool.largest_pool_size(), 1);
+    EXPECT_EQ(pool.largest_pool_size(), 1);
 }
 
 TEST(scheduled_waiting, a_pool_without_a_core_does_not_spin_or_make_threads_for_a_far_task) {
@@ -244,26 +245,33 @@ TEST(scheduled_waiting, an_idle_scheduler_with_a_far_task_wakes_nobody) {
 // STP-028
 TEST(scheduled_waiting, a_tick_wakes_few_of_a_hundred_threads) {
     constexpr int ticks = 50;
+    struct beat {
+        std::atomic<int> runs = 0;
+        gate enough;
+    };
     scheduled_thread_pool_executor pool(100);
     ASSERT_EQ(pool.prestart_all_core_threads(), 100);
     pool.submit([] {}).get();
     ASSERT_TRUE(becomes_quiet(50ms, {.cpu_time = 5ms, .wake_ups = 2}));  // all of them sleep
-    gate enough;
-    std::atomic<int> runs = 0;
-    std::chrono::nanoseconds time = {};
-    const auto used = usage_of([&] {
-        time = time_of([&] {
-            (void)pool.schedule_at_fixed_rate(
-                [&] {
-                    if (++runs == ticks) enough.open();
-                },
-                10ms, 10ms);
-            ASSERT_TRUE(enough.wait());
+    // Where the machine was held up, that may count as time of ours: then the next stretch is
+    // looked at.
+    EXPECT_TRUE(eventually([&] {
+        const auto beats = std::make_shared<beat>();
+        std::chrono::nanoseconds time = {};
+        const auto used = usage_of([&] {
+            time = time_of([&] {
+                auto rate = pool.schedule_at_fixed_rate(
+                    [beats] {
+                        if (++beats->runs == ticks) beats->enough.open();
+                    },
+                    10ms, 10ms);
+                EXPECT_TRUE(beats->enough.wait());
+                rate.cancel();
+            });
         });
-    });
-    EXPECT_GE(time, ticks * 10ms);
-    EXPECT_LT(used.cpu_time, time / 5);
-    EXPECT_LT(used.wake_ups, ticks * 20);
+        EXPECT_GE(time, ticks * 10ms);
+        return used.cpu_time < time / 5 && used.wake_ups < ticks * 20;
+    }));
 }
 
 // ---- who waits for the head. Takers of the test's own, on the queue of a pool without threads.
