@@ -39,5 +39,5 @@ int main() {
         }
     }
 
-    std::cout << "the first to answer: " << pool->invoke_any(mirrors, 5s) << '\n';
+    std::cout << "the first to answer: " << pool->invoke_any(mirrors, 1min) << '\n';
 }

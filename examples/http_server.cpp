@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
                                                     .rejection = "caller_runs"}});  // back-pressure
     httplib::Server server;
     server.new_task_queue = [&] { return new pool_of_requests(*pool->executor()); };
-    server.set_keep_alive_timeout(1);  // in seconds: so long an idle connection holds up the end
+    server.set_keep_alive_timeout(10);  // in seconds: so long an idle connection holds up the end
     server.set_read_timeout(30);
     server.Get("/hello", [](const httplib::Request& request, httplib::Response& response) {
         response.set_content("hello " + request.get_param_value("name") + "\n", "text/plain");

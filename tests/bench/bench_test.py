@@ -191,12 +191,13 @@ class Report(unittest.TestCase):
 
 
 class Harness(unittest.TestCase):
-    def play(self, *manners, workloads="w1_2_workers,W10", more=()):
+    def play(self, *manners, workloads="w1_2_workers,W10", patience=60, more=()):
         peers = ",".join(f"{name}={HERE / 'fake_peer'} {manner}" for name, manner in manners)
         with tempfile.TemporaryDirectory() as directory:
             results = pathlib.Path(directory) / "results.json"
             command = [str(BENCH / "run"), "--workloads", workloads, "--peers", peers]
-            command += ["--rounds", "2", "--restart", "1", "--patience", "0.5", "--no-images"]
+            command += ["--rounds", "2", "--restart", "1", "--no-images"]
+            command += ["--patience", str(patience)]
             done = subprocess.run(
                 [sys.executable, *command, "--results", str(results), *more],
                 capture_output=True,
@@ -215,7 +216,8 @@ class Harness(unittest.TestCase):
 
     def test_peers_that_misbehave_are_named_and_the_others_go_on(self):
         bad = ["crashes", "hangs", "refuses", "lacks", "babbles"]
-        done, results = self.play(("good", "well"), *((name, name) for name in bad))
+        # For the one that hangs; the good one has to answer within that, on a busy machine too.
+        done, results = self.play(("good", "well"), *((name, name) for name in bad), patience=5)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(list(results["cases"]["w10"]["peers"]), ["good"])
         for name in bad:
