@@ -142,6 +142,24 @@ TEST(thread_pool_failures, a_worker_whose_task_threw_is_replaced) {
     EXPECT_EQ(pool.largest_pool_size(), 1);
 }
 
+// What comes while the only worker is being replaced must not pass what is queued.
+TEST(thread_pool_failures, one_thread_keeps_the_order_though_every_task_throws) {
+    std::vector<int> order;
+    {
+        thread_pool_executor pool(
+            {.core_pool_size = 1, .hooks = {.uncaught_exception = [](auto&&...) {}}});
+        for (int i = 0; i < 2000; ++i) {
+            pool.execute([&order, i] {
+                order.push_back(i);
+                throw i;
+            });
+            while (pool.queue().size() > 2) std::this_thread::yield();
+        }
+    }
+    ASSERT_EQ(order.size(), 2000u);
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
 TEST(thread_pool_failures, tells_uncaught_exception_which_task_threw_what) {
     uncaught_log log;
     const auto thrown = std::make_exception_ptr(no_std_exception());
