@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "coarse_clock.hpp"
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
 #include <cadre/errors.hpp>
@@ -25,8 +26,12 @@ struct watched_pool {
         {.core_pool_size = 2,
          .queue = testing::room_for(100),
          .hooks = monitor->hooks({.uncaught_exception = [](auto&, auto) {}})}};
+    /// Asks the pool, too: who sees a task as completed there sees what it did.
     bool has_completed(std::uint64_t tasks) {
-        return eventually([&] { return monitor->metrics().completed == tasks; });
+        return eventually([&] {
+            return monitor->metrics().completed == tasks &&
+                   static_cast<std::uint64_t>(pool.completed_task_count()) == tasks;
+        });
     }
     const task_metrics of(const std::string& name) const {
         for (const auto& task : monitor->metrics().tasks)
@@ -78,8 +83,9 @@ TEST(pool_monitor, counts_every_task_and_what_failed) {
     EXPECT_TRUE(w.has_completed(22));
     const auto m = w.monitor->metrics();
     EXPECT_EQ(m.failed, 2u);
-    EXPECT_EQ(m.run.count(), 22u);
     EXPECT_GE(m.threads_started, 2u);
+    // The last one may have been passed over: then it is entered when its worker has no more to do.
+    EXPECT_TRUE(eventually([&] { return w.monitor->metrics().run.count() == 22; }));
     EXPECT_EQ(w.monitor->metrics().completed, 22u);  // a second look sees the same
 }
 
@@ -117,9 +123,12 @@ struct sampled_pool {
                    static_cast<std::uint64_t>(pool.completed_task_count()) >= tasks;
         });
     }
+    /// At least for so long, and until the coarse clock, which stands still while a processor
+    /// does, shows that time has passed.
     static void run_for(std::chrono::nanoseconds time) {
-        const auto end = std::chrono::steady_clock::now() + time;
-        while (std::chrono::steady_clock::now() < end) {}
+        const auto start = std::chrono::steady_clock::now().time_since_epoch();
+        while (std::chrono::steady_clock::now().time_since_epoch() < start + time ||
+               cadre::detail::coarse_now() <= start.count()) {}
     }
 
     static constexpr int tiny = 300;
@@ -158,20 +167,25 @@ TEST(pool_monitor, times_tasks_of_each_name_for_themselves) {
 }
 
 TEST(pool_monitor, shows_the_age_of_a_task_without_those_before_it) {
-    sampled_pool p;
     testing::gate go;
-    std::atomic<std::int64_t> began = 0;
+    std::atomic<std::int64_t> last_ended = 0;
+    std::atomic<bool> began = false;
+    sampled_pool p;
     p.feed([&] {
-        for (int i = 0; i < 10; ++i) p.pool.execute([] { sampled_pool::run_for(20ms); });
+        for (int i = 0; i < 10; ++i)
+            p.pool.execute([&] {
+                sampled_pool::run_for(20ms);
+                last_ended = std::chrono::steady_clock::now().time_since_epoch().count();
+            });
         p.pool.execute([&] {
-            began = std::chrono::steady_clock::now().time_since_epoch().count();
+            began = true;
             go.wait();
         });
     });
-    EXPECT_TRUE(eventually([&] { return began != 0; }));
+    EXPECT_TRUE(eventually([&] { return began.load(); }));
     const auto age = p.monitor.workers().at(0).age;
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    EXPECT_LE(age, now - std::chrono::nanoseconds(began) + 20ms);
+    EXPECT_LE(age, now - std::chrono::nanoseconds(last_ended) + 1ns);  // its lowest bit is a mark
     go.open();
 }
 
@@ -186,16 +200,16 @@ TEST(pool_monitor, records_what_slow_tasks_took_that_follow_tiny_ones) {
 }
 
 TEST(pool_monitor, knows_how_long_tasks_wait_that_are_not_stamped_exactly) {
-    sampled_pool p;
     testing::gate go;
+    sampled_pool p;
     p.pool.execute([&] { go.wait(); });
-    const auto before = std::chrono::steady_clock::now();
+    const std::chrono::nanoseconds before(cadre::detail::coarse_now());
     for (int i = 0; i < 100; ++i) p.pool.execute([] {});
     const auto after = std::chrono::steady_clock::now();
     EXPECT_TRUE(eventually([&] { return std::chrono::steady_clock::now() - after > 100ms; }));
     const auto waited = pool_monitor::oldest_wait(p.pool.queue());
     EXPECT_GT(waited, 80ms);
-    EXPECT_LT(waited, std::chrono::steady_clock::now() - before + 50ms);  // the clock is coarse
+    EXPECT_LE(waited, std::chrono::steady_clock::now().time_since_epoch() - before);
     go.open();
 }
 
@@ -232,9 +246,9 @@ TEST(pool_monitor, measures_every_wait_of_a_burst_and_counts_each_timeout_once) 
 }
 
 TEST(pool_monitor, measures_how_late_scheduled_tasks_begin) {
+    testing::gate go;
     pool_monitor monitor;
     scheduled_thread_pool_executor timers({.core_pool_size = 1, .hooks = monitor.hooks()});
-    testing::gate go;
     timers.execute([&] { go.wait(); });
     auto late = timers.schedule(named("late", [] {}), 1ms);
     EXPECT_TRUE(eventually([&] { return pool_monitor::oldest_wait(timers.queue()) > 20ms; }));
@@ -322,8 +336,8 @@ TEST(pool_monitor, keeps_to_the_bound_when_workers_bring_new_names_at_once) {
 }
 
 TEST(pool_monitor, shows_what_each_worker_does) {
-    watched_pool w;
     testing::gate go;
+    watched_pool w;
     w.pool.execute(named("slow", [&] { go.wait(); }));
     EXPECT_TRUE(eventually([&] {
         for (const auto& worker : w.monitor->workers())
@@ -355,9 +369,9 @@ TEST(pool_monitor, tells_of_rejections_with_the_task) {
 }
 
 TEST(pool_monitor, tells_of_tasks_that_wait_or_run_for_too_long_once) {
+    testing::gate go;
     watched_pool w;
     w.monitor->set_limits({.run_timeout = 1ms, .queue_timeout = 1ms});
-    testing::gate go;
     for (int i = 0; i < 3; ++i) w.pool.execute(named("slow", [&] { go.wait(); }));
     const auto all_submitted = std::chrono::steady_clock::now();
     EXPECT_TRUE(eventually([&] {
