@@ -117,8 +117,8 @@ TEST(alarm_engine, tells_that_what_fires_is_over_when_its_rule_goes) {
 }
 
 TEST(alarm_engine, names_the_task_that_waits_longest) {
-    alarmed_pool a({.type = alarm_type::oldest_wait, .limit = 1ms});
     testing::gate go;
+    alarmed_pool a({.type = alarm_type::oldest_wait, .limit = 1ms});
     a.pool->executor()->execute([&] { go.wait(); });
     a.pool->executor()->execute(named("waiting", [] {}));
     ASSERT_TRUE(a.tells(alarm_type::oldest_wait));
@@ -230,6 +230,8 @@ TEST(alarm_engine, tells_of_levels_and_of_their_end) {
         ASSERT_TRUE(a.tells(type)) << to_text(type);
         EXPECT_EQ(a.engine.active().size(), 1u);
         held.let_go();
+        // Between the two tasks the pool is idle, too: nobody looks until both are over.
+        ASSERT_TRUE(testing::has_completed(*a.pool->executor(), 2));
         EXPECT_TRUE(a.tells(type, alarm_state::recovered)) << to_text(type);
         EXPECT_EQ(a.engine.active().size(), 0u);
     }
@@ -290,9 +292,9 @@ TEST(alarm_engine, counts_each_rejection_once_however_many_look) {
 }
 
 TEST(alarm_engine, tells_of_timeouts) {
+    testing::gate go;
     alarmed_pool a({.type = alarm_type::run_timeout});
     a.pool->reconfigure({.run_timeout = 1ms});
-    testing::gate go;
     a.pool->executor()->execute(named("slow", [&] { go.wait(); }));
     ASSERT_TRUE(a.tells(alarm_type::run_timeout));
     EXPECT_EQ(a.kept->events().at(0).task, "slow");
@@ -337,8 +339,8 @@ TEST(alarm_engine, looks_by_itself_and_sends_to_whom_the_rule_names) {
                                    {.type = alarm_type::change, .notifiers = {"nobody"}}},
                          .interval = 1ms},
                         {kept});
+    pool->reconfigure({.keep_alive = 1s});  // first, so that what comes of it is sent first
     const testing::held_task held(*pool->executor());
-    pool->reconfigure({.keep_alive = 1s});
     EXPECT_TRUE(eventually([&] { return kept->has(alarm_type::liveness); }));
     EXPECT_FALSE(kept->has(alarm_type::change));
 }
@@ -420,7 +422,8 @@ TEST(notifiers, write_what_the_platforms_read) {
 
 TEST(notifiers, start_a_program_with_the_event) {
     alarm_event event{.type = alarm_type::reject, .pool = "orders"};
-    command_notifier({.command = {"grep", "-q", "\"pool\":\"orders\""}}).send(event);
+    command_notifier({.command = {"grep", "-q", "\"pool\":\"orders\""}, .timeout = testing::guard})
+        .send(event);
     EXPECT_THROW(command_notifier({.command = {"false"}}).send(event), std::runtime_error);
     EXPECT_THROW(command_notifier({.command = {"/no/such/program"}}).send(event),
                  std::runtime_error);
