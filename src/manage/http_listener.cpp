@@ -144,11 +144,13 @@ private:
         constexpr int most_tries = 10;
         try {
             for (int i = 0; i < most_tries; ++i) {
-                // One that was just accepted waits in a moment; if all are being answered, though,
-                // who is to be refused need not hold up who comes next.
+                // The thread of one that was ended comes as soon as it gets a processor: to end
+                // another for the same newcomer would be one too many. One that was just accepted
+                // waits in a moment; if all are being answered, though, who is to be refused need
+                // not hold up who comes next.
                 const bool ended = waiting_.end_first();
                 if (pool_.queue().offer_for(task([serve] { (*serve)(); }),
-                                            std::chrono::milliseconds(ended ? 20 : 2)))
+                                            std::chrono::milliseconds(ended ? 1000 : 2)))
                     return true;
             }
         } catch (const std::exception&) {
@@ -243,16 +245,15 @@ private:
         return true;
     }
 
-    /// In time for who listens, and not much longer.
-    void send_refusal(socket_t socket, const head_refusal& refusal) const {
+    /// So few bytes have room in the socket of who reads what he is sent; nobody is waited for.
+    static void send_refusal(socket_t socket, const head_refusal& refusal) {
         const std::string body = refusal.why.empty() ? "" : R"({"error":")" + refusal.why + "\"}";
-        bounded_stream stream(socket, stop_, steady::now() + std::chrono::milliseconds(100));
         const std::string answer =
             "HTTP/1.1 " + std::to_string(refusal.status) + " " + reason_of(refusal.status) +
             "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
             "\r\nConnection: close\r\n" + (refusal.status == 503 ? "Retry-After: 1\r\n" : "") +
             "\r\n" + body;
-        stream.write(answer.data(), answer.size());
+        (void)!::send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     }
 
     /// What is still to be read when a socket is closed resets the connection, and with it what was

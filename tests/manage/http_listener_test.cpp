@@ -172,8 +172,9 @@ TEST(http_listener, gives_up_on_who_is_too_slow) {
     EXPECT_EQ(silent.read_all(), "");
     raw_http half(listener.port());
     half.send("PATCH / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nhalf of it");
+    // 408 if the time was over before even the head was read.
     const int status = raw_http::status(half.read_all());
-    EXPECT_TRUE(status == 0 || status == 400) << status;
+    EXPECT_TRUE(status == 0 || status == 400 || status == 408) << status;
 }
 
 TEST(http_listener, has_one_deadline_for_a_request_however_its_bytes_trickle) {
