@@ -103,8 +103,8 @@ constexpr std::string_view rollback_suffix = "/rollback";
 }  // namespace
 
 http_api::http_api(pool_registry& registry, const pool_sampler& sampler,
-                   const http_server_options& options)
-    : registry_(registry), sampler_(sampler), options_(options) {}
+                   const http_server_options& options, clock now)
+    : registry_(registry), sampler_(sampler), options_(options), now_(std::move(now)) {}
 
 http_response http_api::answer(const http_request& request) const {
     if (auto refusal = refusal_of(request, options_.allowed_hosts); refusal.status != 0)
@@ -175,7 +175,7 @@ http_response http_api::look(const http_request& request) const {
 
 http_response http_api::missing_right(const http_request& request) const {
     if (options_.token.empty()) return problem(403, "changes are not switched on");
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = now_();
     if (guesses_.is_silenced(request.peer, now)) {
         auto refusal = problem(429, "too many wrong tokens");
         const auto wait = std::chrono::seconds(failed_guesses::window);

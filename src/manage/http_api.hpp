@@ -16,8 +16,9 @@ namespace cadre::manage::detail {
 /// Answers the requests of docs/http-api.md. Knows no sockets.
 class http_api {
 public:
+    using clock = std::function<failed_guesses::time()>;
     http_api(pool_registry& registry, const pool_sampler& sampler,
-             const http_server_options& options);
+             const http_server_options& options, clock now = std::chrono::steady_clock::now);
 
     /// From any thread, several at once. Throws only what is a failure of this process.
     http_response answer(const http_request& request) const;
@@ -37,6 +38,7 @@ private:
     pool_registry& registry_;
     const pool_sampler& sampler_;
     const http_server_options& options_;
+    const clock now_;
     mutable failed_guesses guesses_;
 };
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "manage/http_api.hpp"
+#include "manage/http_listener.hpp"
 #include "manage/raw_http.hpp"
 #include "support/held_task.hpp"
 
@@ -170,15 +172,36 @@ TEST_F(http_server_test, changes_nothing_without_the_token) {
     EXPECT_EQ(pool_->settings().core_pool_size, 2);
 }
 
+// With a clock of its own: a hundred requests may take longer than those ten seconds.
 TEST_F(http_server_test, does_not_listen_to_who_guesses_tokens) {
-    const auto guess = [&] {
-        return change("POST", "/api/session", "{}", "Authorization: Bearer wrong\r\n").status;
+    const detail::pool_sampler sampler(registry_, 1h);
+    const http_server_options options{.token = token, .log = [](const std::string&) {}};
+    auto now = std::chrono::steady_clock::now();
+    const detail::http_api api(registry_, sampler, options, [&] { return now; });
+    detail::http_request asked{.method = "POST",
+                               .path = "/api/session",
+                               .host = "localhost",
+                               .content_type = "application/json",
+                               .body = "{}",
+                               .peer = "127.0.0.1"};
+    const auto status_with = [&](const std::string& sent) {
+        asked.authorization = "Bearer " + sent;
+        return api.answer(asked).status;
     };
-    for (int i = 0; i < 100; ++i) ASSERT_EQ(guess(), 401) << i;
-    EXPECT_EQ(guess(), 429);
-    EXPECT_EQ(patch("/api/pools/orders", "{}").status, 429) << "a right one neither";
-    EXPECT_EQ(get("/healthz").status, 200);
-    EXPECT_THAT(get("/metrics").text, HasSubstr("cadre_http_wrong_tokens_total 100\n"));
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(status_with("wrong"), 401) << i;
+    now += 9s;
+    EXPECT_EQ(status_with("wrong"), 429);
+    EXPECT_EQ(status_with(token), 429) << "a right one neither";
+    const auto look = [&](const std::string& path) {
+        return api.answer({.method = "GET", .path = path, .host = "localhost"});
+    };
+    EXPECT_EQ(look("/healthz").status, 200);
+    EXPECT_THAT(look("/metrics").body, HasSubstr("cadre_http_wrong_tokens_total 100\n"));
+    asked.peer = "127.0.0.2";
+    EXPECT_EQ(status_with(token), 200) << "who has guessed nothing";
+    asked.peer = "127.0.0.1";
+    now += 1s;
+    EXPECT_EQ(status_with(token), 200) << "the ten seconds are over";
 }
 
 TEST_F(http_server_test, previews_a_rollback_that_is_further_than_a_step) {
@@ -276,6 +299,13 @@ TEST_F(http_server_test, refuses_a_change_to_what_somebody_else_has_changed) {
 }
 
 TEST_F(http_server_test, answers_ten_thousand_requests_while_its_pools_work) {
+    // The parts of a server, but one that waits for a client that gets no processor.
+    const detail::pool_sampler sampler(registry_, 1h);
+    const http_server_options options;
+    const detail::http_api api(registry_, sampler, options);
+    const detail::http_listener listener(
+        {.request_timeout = 1h, .idle_timeout = 1h},
+        [&](const detail::http_request& request) { return api.answer(request); });
     auto executor = pool_->executor();
     std::atomic<bool> enough = false;
     std::thread submitting([&] {
@@ -293,7 +323,7 @@ TEST_F(http_server_test, answers_ten_thousand_requests_while_its_pools_work) {
     for (int c = 0; c < clients; ++c)
         asking.emplace_back([&, c] {
             for (int batch = 0; batch < 25; ++batch) {
-                raw_http client(server_->port());
+                raw_http client(listener.port());
                 for (int i = 0; i < 100; ++i) {
                     const char* path = (c + i) % 3 == 0 ? "/metrics" : "/api/pools";
                     client.send(std::string("GET ") + path +
