@@ -91,8 +91,9 @@ config_problem located(const std::string& refusal, const configuration& wanted) 
 }  // namespace
 
 apply_result config_applier::apply(const configuration& wanted, const change_origin& origin) {
-    // A pool that leaves while we are at it is no fault of the documents.
-    constexpr int attempts = 5;
+    // A pool that leaves while we are at it is no fault of the documents. Each time one has left,
+    // so it is not tried for ever unless pools come and go without end.
+    constexpr int attempts = 1000;
     for (int i = 1;; ++i) {
         forget_what_is_gone();
         const auto plans = plan(wanted);

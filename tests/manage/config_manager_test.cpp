@@ -169,7 +169,8 @@ TEST_F(config_manager_test, is_as_old_as_the_source_that_was_silent_longest) {
     site_->fail();
     const auto before = std::chrono::system_clock::now();
     manage();
-    EXPECT_LE(manager_->age(), std::chrono::system_clock::now() - before);
+    const auto age = manager_->age();
+    EXPECT_LE(age, std::chrono::system_clock::now() - before);
     base_->answered(before - 1h);
     site_->answered(before - 2h);
     EXPECT_GE(manager_->age(), 2h);

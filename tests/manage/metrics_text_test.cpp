@@ -60,7 +60,8 @@ TEST(metrics_text, tells_how_sources_of_configuration_fare) {
     std::vector<std::unique_ptr<config_source>> sources;
     sources.push_back(embedded_source("pools: {p: {core_pool_size: 1}}", document_format::yaml));
     sources.push_back(embedded_source("pools: [", document_format::yaml, "broken"));
-    config_manager config(registry, std::move(sources));
+    // Both are decided on together: one that comes later has the other refused once more.
+    config_manager config(registry, std::move(sources), {.start_wait = testing::guard});
     config.start();
     // A source counts a document when the manager has taken it.
     const auto taken = [&] { return prometheus_text(registry, {.config = &config}); };
