@@ -51,6 +51,7 @@ TEST(http_source, asks_again_with_the_etag_it_has) {
     const auto source = http_source({.url = server.url() + "/pools.yaml?x=1",
                                      .headers = {"Authorization: Bearer 123"},
                                      .interval = 1ms,
+                                     .timeout = testing::guard,
                                      .backoff = quick_backoff});
     received_documents received(*source);
     ASSERT_TRUE(received.newest_is("one"));

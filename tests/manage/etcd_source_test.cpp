@@ -25,6 +25,7 @@ using testing::received_documents;
 etcd_source_options watching(const etcd_server& server) {
     return {.endpoints = {server.url()},
             .key = "shop/pools.yaml",
+            .timeout = testing::guard,
             .pace = 1ms,
             .backoff = quick_backoff};
 }

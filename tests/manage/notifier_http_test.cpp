@@ -85,7 +85,8 @@ TEST(dingtalk, is_sent_a_signed_markdown_message) {
     dingtalk_notifier({.url = there.url() + "/robot/send?access_token=t",
                        .secret = "SECabc",
                        .mentions = {"1380", "all"},
-                       .keyword = "KEY"})
+                       .keyword = "KEY",
+                       .timeout = testing::guard})
         ->send(event);
     const auto sent = there.only();
     EXPECT_EQ(sent.method, "POST");
@@ -107,7 +108,8 @@ TEST(dingtalk, is_sent_a_signed_markdown_message) {
 
 TEST(wecom, is_sent_a_markdown_message) {
     receiver there;
-    wecom_notifier({.url = there.url() + "/cgi-bin/webhook/send?key=k"})->send(event);
+    wecom_notifier({.url = there.url() + "/cgi-bin/webhook/send?key=k", .timeout = testing::guard})
+        ->send(event);
     const auto sent = there.only();
     EXPECT_EQ(sent.target, "/cgi-bin/webhook/send?key=k");
     EXPECT_EQ(text_at(sent.body, {"msgtype"}), "markdown");
@@ -116,7 +118,9 @@ TEST(wecom, is_sent_a_markdown_message) {
 
 TEST(lark, is_sent_a_card_that_is_signed_in_the_body) {
     receiver there;
-    lark_notifier({.url = there.url() + "/open-apis/bot/v2/hook/key", .secret = "SECabc"})
+    lark_notifier({.url = there.url() + "/open-apis/bot/v2/hook/key",
+                   .secret = "SECabc",
+                   .timeout = testing::guard})
         ->send(event);
     const auto sent = there.only();
     EXPECT_EQ(sent.target, "/open-apis/bot/v2/hook/key");
@@ -133,7 +137,7 @@ TEST(lark, is_sent_a_card_that_is_signed_in_the_body) {
 
 TEST(alertmanager, is_told_of_the_beginning_and_of_the_end_of_the_same_alert) {
     receiver there;
-    const auto to = alertmanager_notifier({.url = there.url() + "/"});
+    const auto to = alertmanager_notifier({.url = there.url() + "/", .timeout = testing::guard});
     to->send(event);
     const auto sent = there.only();
     EXPECT_EQ(sent.target, "/api/v2/alerts");
@@ -148,14 +152,15 @@ TEST(webhook, is_sent_its_template_filled_or_the_event_as_json) {
     receiver there;
     webhook_notifier({.url = there.url() + "/hook",
                       .body_template = R"({"t":"{{type}}/{{state}}","p":"{{pool}}","v":{{value}}})",
-                      .headers = {"X-Key: k"}})
+                      .headers = {"X-Key: k"},
+                      .timeout = testing::guard})
         .send(event);
     const auto sent = there.only();
     EXPECT_EQ(sent.body, R"({"t":"reject/firing","p":"or\"ders\n{{pool}}","v":3.0})");
     EXPECT_EQ(sent.headers.at("x-key"), "k");
     EXPECT_EQ(sent.headers.count("expect"), 0u);
     receiver plain;
-    webhook_notifier({.url = plain.url()}).send(event);
+    webhook_notifier({.url = plain.url(), .timeout = testing::guard}).send(event);
     EXPECT_EQ(plain.only().body, to_json(event));
     EXPECT_EQ(text_at(plain.only().body, {"pool"}), event.pool);
 }
@@ -164,7 +169,8 @@ TEST(webhook, fails_with_the_reason_and_without_secrets) {
     receiver there;
     const auto error_of = [&](testing::served_answer answer) {
         there.answer_with(std::move(answer));
-        const auto to = dingtalk_notifier({.url = there.url() + "/secret?access_token=secret"});
+        const auto to = dingtalk_notifier(
+            {.url = there.url() + "/secret?access_token=secret", .timeout = testing::guard});
         return message_of<std::runtime_error>([&] { to->send(event); });
     };
     EXPECT_THAT(error_of({.status = 500}), HasSubstr("answered with status 500"));
@@ -189,12 +195,12 @@ TEST(webhook, that_hangs_or_fails_touches_no_pool) {
     pool_registry registry;
     const auto pool = registry.create({.name = "p", .settings = {.core_pool_size = 1}});
     {
-        alarm_engine engine(registry,
-                            {.rules = {{.type = alarm_type::change}}, .interval = 0s, .backlog = 2},
-                            {std::make_shared<webhook_notifier>(webhook_options{
-                                 .url = hanging.url(), .timeout = 1h, .name = "hanging"}),
-                             std::make_shared<webhook_notifier>(
-                                 webhook_options{.url = failing.url(), .name = "failing"})});
+        alarm_engine engine(
+            registry, {.rules = {{.type = alarm_type::change}}, .interval = 0s, .backlog = 2},
+            {std::make_shared<webhook_notifier>(
+                 webhook_options{.url = hanging.url(), .timeout = 1h, .name = "hanging"}),
+             std::make_shared<webhook_notifier>(webhook_options{
+                 .url = failing.url(), .timeout = testing::guard, .name = "failing"})});
         for (int i = 1; i <= 10; ++i) {
             pool->reconfigure({.keep_alive = 1s * i});
             EXPECT_EQ(pool->executor()->submit([i] { return i; }).get(), i);
@@ -213,7 +219,7 @@ TEST(ca_file, says_who_may_vouch_for_a_server) {
     const testing::tls_server there(text);
     const auto file = there.certificate().string();
     EXPECT_THROW(webhook_notifier({.url = there.url()}).send(event), std::runtime_error);
-    webhook_notifier({.url = there.url(), .ca_file = file}).send(event);
+    webhook_notifier({.url = there.url(), .timeout = testing::guard, .ca_file = file}).send(event);
     EXPECT_THROW(webhook_notifier({.url = there.url(), .ca_file = "/no/such/file"}).send(event),
                  std::runtime_error);
     const auto trusting = http_source({.url = there.url() + "/pools.yaml", .ca_file = file});

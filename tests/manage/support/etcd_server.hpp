@@ -24,18 +24,13 @@ extern char** environ;
 
 namespace cadre::testing {
 
-/// A real etcd on free ports of loopback, with its data in a directory of its own.
+/// A real etcd on ports of loopback that are its own, with its data in a directory of its own.
 class etcd_server {
 public:
     etcd_server() {
         std::string name = (std::filesystem::temp_directory_path() / "cadre_etcd_XXXXXX").string();
         directory_ = mkdtemp(name.data());
-        // Somebody else may take a port between asking for it and etcd's start.
-        for (int attempt = 0; attempt < 5 && !is_ready(); ++attempt) {
-            url_ = "http://127.0.0.1:" + std::to_string(free_port());
-            peer_ = "http://127.0.0.1:" + std::to_string(free_port());
-            start();
-        }
+        start();
         EXPECT_TRUE(is_ready()) << "etcd does not start; is etcd-server installed?";
     }
     ~etcd_server() {
@@ -137,7 +132,6 @@ private:
         return process_ < 0;
     }
     bool is_ready() {
-        if (url_.empty()) return false;
         try {
             return client_.send({.url = url_ + "/health"}).status == 200;
         } catch (const manage::detail::http_failure&) {
@@ -149,8 +143,10 @@ private:
     manage::detail::http_client client_{never_};
     std::vector<std::string> headers_;
     std::string directory_;
-    std::string url_;
-    std::string peer_;
+    const reserved_port port_;
+    const reserved_port peer_port_;
+    const std::string url_ = "http://127.0.0.1:" + std::to_string(port_.number());
+    const std::string peer_ = "http://127.0.0.1:" + std::to_string(peer_port_.number());
     pid_t process_ = -1;
 };
 

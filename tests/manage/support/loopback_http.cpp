@@ -4,12 +4,15 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstddef>
 #include <cstdlib>
+#include <fstream>
 #include <list>
 #include <mutex>
 #include <stdexcept>
@@ -34,6 +37,34 @@ int bound_socket(int& port) {
         throw std::runtime_error("no socket on loopback");
     port = ntohs(address.sin_port);
     return s;
+}
+
+/// A socket with a name that only one can have at a time, in the same network as the port; -1 if
+/// another has it.
+int claimed(int port) {
+    const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string name = "cadre-test-port-" + std::to_string(port);
+    name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // a zero first: no file
+    const auto size = offsetof(sockaddr_un, sun_path) + 1 + name.size();
+    if (s >= 0 && bind(s, reinterpret_cast<sockaddr*>(&address), static_cast<socklen_t>(size)) == 0)
+        return s;
+    if (s >= 0) close(s);
+    return -1;
+}
+
+bool is_free(int port) {
+    const int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int yes = 1;
+    setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    const bool free = bind(s, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    close(s);
+    return free;
 }
 
 std::string lower(std::string text) {
@@ -166,11 +197,20 @@ void loopback_http::end() {
     close(state_->listening);
 }
 
-int free_port() {
-    int port = 0;
-    close(bound_socket(port));
-    return port;
+reserved_port::reserved_port() {
+    constexpr int lowest = 10'000;
+    int given_out_from = 0;
+    std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> given_out_from;
+    if (given_out_from <= lowest || given_out_from > 65'536) given_out_from = 32'768;
+    for (number_ = given_out_from - 1; number_ >= lowest; --number_) {
+        claim_ = claimed(number_);
+        if (claim_ >= 0 && is_free(number_)) return;
+        if (claim_ >= 0) close(claim_);
+    }
+    throw std::runtime_error("no port is free");
 }
+
+reserved_port::~reserved_port() { close(claim_); }
 
 std::map<std::string, std::string> form_values(std::string text) {
     std::map<std::string, std::string> values;

@@ -44,8 +44,21 @@ private:
     std::unique_ptr<state> state_;
 };
 
-/// A port that nobody listens on just now.
-int free_port();
+/// A port for a server of others, which takes it and may give it back to take it again. It is none
+/// that the system gives out by itself, and nobody else who asks so has it meanwhile.
+class reserved_port {
+public:
+    reserved_port();
+    ~reserved_port();
+    reserved_port(const reserved_port&) = delete;
+    reserved_port& operator=(const reserved_port&) = delete;
+    int number() const { return number_; }
+
+private:
+    int number_ = 0;
+    int claim_ = -1;  ///< a socket whose name is the number's; it goes with the process
+};
+
 /// a=b&c=d, decoded; as in a query, or the body of a form.
 std::map<std::string, std::string> form_values(std::string text);
 std::string url_decoded(const std::string& text);
