@@ -72,7 +72,7 @@ void service::send_requests(const std::stop_token& stop) {
     static constexpr std::array names = {"browse", "search", "browse", "add to cart", "checkout"};
     const auto begin = steady::now();
     auto last = begin;
-    double due = 0;
+    double due = 1;  // the first customer is there at once
     for (std::uint64_t number = 1; !stop.stop_requested(); std::this_thread::sleep_for(10ms)) {
         const auto now = steady::now();
         due += load_at(std::chrono::duration<double>(now - begin).count()) *
