@@ -190,7 +190,8 @@ await check('apollo stand-in with ctrip-apollo: read, pushed, and read from the 
   expect(space.get('text'), 'one', 'the value');
   let changes = [];
   space.on('change', ({ newValue }) => changes.push(newValue));
-  await pause(600); // it takes the first notification for granted, and does not look
+  // It takes the first notification for granted, and does not look.
+  await until('a second poll', async () => (await server.command('polls')).polls > 1);
   for (let i = 0; i < 3; ++i) {
     await server.set(`change ${i}`);
     await until(`change ${i}`, () => changes.at(-1) === `change ${i}`);

@@ -18,7 +18,7 @@
 //   interop_peer serve apollo|nacos|consul             a stand-in; prints its URL
 //
 // Prints lines of JSON. Reads commands until its input ends: "health" of a source; "set TEXT"
-// (percent-encoded) and "remove" for a stand-in.
+// (percent-encoded) and "remove" for a stand-in, and "polls", how many that of Apollo has had.
 
 namespace {
 
@@ -80,9 +80,14 @@ int serve(Server& server) {
     for (std::string line; std::getline(std::cin, line);) {
         const std::string text =
             line.starts_with("set ") ? standins::url_decoded(line.substr(4)) : "";
-        if constexpr (std::is_same_v<Server, standins::apollo_standin>)
+        if constexpr (std::is_same_v<Server, standins::apollo_standin>) {
+            if (line == "polls") {
+                const auto polls = server.requests("/notifications").size();
+                print("{\"polls\":" + std::to_string(polls) + "}");
+                continue;
+            }
             server.publish(standins::item_map{{"text", text}});
-        else if (line == "remove")
+        } else if (line == "remove")
             server.set(std::nullopt);
         else
             server.set(text);
