@@ -8,7 +8,8 @@
 
 // The keys of DynamicTp, so that Java and C++ services can share a document. Spring takes
 // corePoolSize, core-pool-size and core_pool_size for the same key, and so do we: keys are compared
-// in lower case and without dashes.
+// in lower case and without dashes. It also takes "8" for 8, on for true and seconds for SECONDS,
+// with blanks around them or not: what is right there must not be refused here.
 
 namespace cadre::manage::detail {
 namespace {
@@ -103,6 +104,16 @@ std::string below(std::string path, std::string_view key) {
     return path;
 }
 
+/// A text is what it says, with or without quotes.
+document_node plain_value(document_node node) {
+    if (node.kind != type::text && node.kind != type::plain) return node;
+    constexpr std::string_view blanks = " \t\n\r\f";
+    node.kind = type::plain;
+    node.value.erase(node.value.find_last_not_of(blanks) + 1);
+    node.value.erase(0, node.value.find_first_not_of(blanks));
+    return node;
+}
+
 template <std::size_t N>
 bool is_among(const std::array<std::string_view, N>& known, const std::string& key) {
     return std::any_of(known.begin(), known.end(), [&](auto k) { return canonical(k) == key; });
@@ -128,7 +139,7 @@ public:
             else if (plain == "globalexecutorprops")
                 continue;
             else if (plain == "enabled")
-                enabled = read_.flag(node, here).value_or(true);
+                enabled = flag(node, here).value_or(true);
             else if (is_among(their_root_keys, plain))
                 read_.ignore(line, here, "is DynamicTp's, and means nothing here");
             else
@@ -180,7 +191,7 @@ private:
             if (plain == "unit") {
                 result.unit = unit_of(value, here);
             } else if (plain == "keepalivetime") {
-                result.keep_alive = read_.whole(value, here, 0, most_queued);
+                result.keep_alive = whole(value, here, 0);
                 keep_alive_at = {read_.file(), line, here};
             } else if (plain == "threadpoolname") {
                 result.name = read_.text(value, here).value_or("");
@@ -208,16 +219,16 @@ private:
         auto& s = said.settings;
         std::string_view ours;
         if (plain == "corepoolsize") {
-            s.core_pool_size = read_.threads(node, path, 0);
+            s.core_pool_size = read_.threads(plain_value(node), path, 0);
             ours = "core_pool_size";
         } else if (plain == "maximumpoolsize") {
-            s.maximum_pool_size = read_.threads(node, path, 1);
+            s.maximum_pool_size = read_.threads(plain_value(node), path, 1);
             ours = "maximum_pool_size";
         } else if (plain == "allowcorethreadtimeout") {
-            s.allow_core_thread_time_out = read_.flag(node, path);
+            s.allow_core_thread_time_out = flag(node, path);
             ours = "allow_core_thread_time_out";
         } else if (plain == "queuecapacity") {
-            if (const auto capacity = read_.whole(node, path, 1, most_queued))
+            if (const auto capacity = whole(node, path, 1))
                 s.queue_capacity = static_cast<std::size_t>(*capacity);
             ours = "queue_capacity";
         } else if (plain == "queuetype") {
@@ -230,10 +241,10 @@ private:
             s.thread_name_prefix = read_.text(node, path);
             ours = "thread_name_prefix";
         } else if (plain == "prestartallcorethreads") {
-            s.prestart_core_threads = read_.flag(node, path);
+            s.prestart_core_threads = flag(node, path);
             ours = "prestart_core_threads";
         } else if (plain == "autocreate") {
-            said.auto_create = read_.flag(node, path);
+            said.auto_create = flag(node, path);
             ours = "auto_create";
         } else if (plain == "executortype") {
             said.kind = kind_of(node, path);
@@ -245,7 +256,7 @@ private:
             s.queue_timeout = milliseconds(node, path);
             ours = "queue_timeout";
         } else if (plain == "tryinterrupt") {
-            s.interrupt_on_run_timeout = read_.flag(node, path);
+            s.interrupt_on_run_timeout = flag(node, path);
             ours = "interrupt_on_run_timeout";
         } else if (is_among(their_pool_keys, plain)) {
             read_.ignore(line, path, "is DynamicTp's, and means nothing here");
@@ -255,6 +266,20 @@ private:
         }
         said.places[std::string(ours)] = {read_.file(), line, path};
         return true;
+    }
+
+    std::optional<std::int64_t> whole(const document_node& node, const std::string& path,
+                                      std::int64_t least) {
+        return read_.whole(plain_value(node), path, least, most_queued);
+    }
+
+    std::optional<bool> flag(const document_node& node, const std::string& path) {
+        const std::string word = node.is_scalar() ? canonical(plain_value(node).value) : "";
+        for (const std::string_view yes : {"true", "on", "yes", "1"})
+            if (word == yes) return true;
+        for (const std::string_view no : {"false", "off", "no", "0"})
+            if (word == no) return false;
+        return read_.flag(node, path);  // which notes it
     }
 
     /// What DynamicTp does not know is common there, too.
@@ -267,13 +292,14 @@ private:
 
     std::optional<std::chrono::nanoseconds> milliseconds(const document_node& node,
                                                          const std::string& path) {
-        const auto count = read_.whole(node, path, 0, most_queued);
+        const auto count = whole(node, path, 0);
         return count ? std::optional(*count * std::chrono::nanoseconds(1ms)) : std::nullopt;
     }
 
     std::chrono::nanoseconds unit_of(const document_node& node, const std::string& path) {
+        const std::string name = node.is_scalar() ? canonical(plain_value(node).value) : "";
         for (const auto& u : units)
-            if (node.is_scalar() && u.name == node.value) return u.length;
+            if (canonical(u.name) == name) return u.length;
         read_.problem(node.line, path, "must be a TimeUnit, as SECONDS or MILLISECONDS");
         return 1s;
     }

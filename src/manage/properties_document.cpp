@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "manage/configuration_reader.hpp"
 #include "manage/document_builder.hpp"
 
 // Java properties, as java.util.Properties reads them (comments, continuation lines, the three
@@ -78,6 +79,9 @@ std::int32_t unicode_unit(std::string_view text) {
     return complete ? static_cast<std::int32_t>(unit) : -1;
 }
 
+/// Of a.b[0].c, a.
+std::string_view first_part(std::string_view key) { return key.substr(0, key.find_first_of(".[")); }
+
 /// True for a key of our part of a document that is shared with others.
 bool is_of_shared_part(std::string_view key) {
     for (const std::string_view part : {"cadre", "dynamictp", "spring.dynamic.tp"})
@@ -97,12 +101,17 @@ public:
         for (const auto& line : logical_lines(text)) entries.push_back(read_line(line));
         const auto is_ours = [](const entry& e) { return is_of_shared_part(e.key); };
         const bool shared = std::any_of(entries.begin(), entries.end(), is_ours);
-        // Our keys may stand beside DynamicTp's, as in the other formats.
-        const bool at_root = std::none_of(entries.begin(), entries.end(), [](const entry& e) {
-            return e.key.starts_with("cadre.") || e.key == "cadre";
-        });
+        // As in the other formats: where there are pools beside DynamicTp's keys, they are ours,
+        // and so is what belongs to them.
+        const auto is_below = [](std::string_view part) {
+            return [part](const entry& e) {
+                return first_part(e.key) == part && e.key.size() > part.size();
+            };
+        };
+        const bool at_root = std::none_of(entries.begin(), entries.end(), is_below("cadre")) &&
+                             std::any_of(entries.begin(), entries.end(), is_below("pools"));
         for (const auto& e : entries)
-            if (!shared || is_ours(e) || (at_root && e.key.starts_with("pools.")))
+            if (!shared || is_ours(e) || (at_root && is_native_root_key(first_part(e.key))))
                 insert(e);
             else
                 mention(e);
@@ -222,7 +231,7 @@ private:
     }
 
     void mention(const entry& others) {
-        const std::string first = others.key.substr(0, others.key.find_first_of(".["));
+        const std::string first(first_part(others.key));
         if (first.empty() || first == "spring") return;
         auto& child = root_.children[first];
         if (child.line == 0) child.line = others.line;

@@ -278,6 +278,52 @@ TEST(dynamictp_keys, are_read_from_properties_and_under_their_older_name) {
     EXPECT_EQ(to_text(result.ignored[0]), "x:1: server: is not for cadre");
 }
 
+TEST(dynamictp_keys, have_values_that_spring_would_take) {
+    const auto result = read(
+        "dynamictp:\n"
+        "  enabled: on\n"
+        "  executors:\n"
+        "    - {threadPoolName: a, corePoolSize: \"3\", keepAliveTime: \"5 \", unit: seconds,\n"
+        "       tryInterrupt: \"Yes\", autoCreate: no}\n");
+    const auto& a = result.pools.at("a");
+    EXPECT_EQ(a.settings.core_pool_size, 3);
+    EXPECT_EQ(a.settings.keep_alive, 5s);
+    EXPECT_EQ(a.settings.interrupt_on_run_timeout, true);
+    EXPECT_FALSE(a.auto_create);
+    EXPECT_TRUE(read("dynamictp: {enabled: OFF, executors: [{threadPoolName: a}]}").pools.empty());
+    const std::string text =
+        "dynamictp.executors[0].threadPoolName=a\ndynamictp.executors[0].queueCapacity=7 \n";
+    EXPECT_EQ(read({parse_document(text, "x", document_format::properties)})
+                  .pools.at("a")
+                  .settings.queue_capacity,
+              7U);
+    EXPECT_THAT(refusal("dynamictp: {executors: [{threadPoolName: a, autoCreate: perhaps}]}"),
+                HasSubstr("true or false"));
+    EXPECT_THAT(refusal("dynamictp: {executors: [{threadPoolName: a, corePoolSize: \"3x\"}]}"),
+                HasSubstr("whole number"));
+}
+
+TEST(configuration, reads_our_keys_beside_dynamictps_in_properties_as_in_yaml) {
+    const std::string text =
+        "server.port=80\nserver=x\n"
+        "dynamictp.executors[0].threadPoolName=a\ndynamictp.executors[0].queueCapacity=7\n"
+        "pools.a.core_pool_size=2\npools[b.c].core_pool_size=3\n"
+        "defaults.keep_alive=5s\nlimits.max_threads_per_pool=50\n"
+        "overrides[0].match.host=*\noverrides[0].pools.a.core_pool_size=4\n";
+    const auto result = read({parse_document(text, "x", document_format::properties)});
+    EXPECT_EQ(result.pools.at("a").settings,
+              (pool_settings{.core_pool_size = 4, .keep_alive = 5s, .queue_capacity = 7}));
+    EXPECT_EQ(result.pools.at("b.c").settings.core_pool_size, 3);
+    EXPECT_EQ(result.limits.max_threads_per_pool, 50);
+    ASSERT_EQ(result.ignored.size(), 1U);
+    EXPECT_EQ(to_text(result.ignored[0]), "x:1: server: is not for cadre");
+    // Without pools they are other people's.
+    const auto others = read({parse_document("dynamictp.enabled=true\nlimits.cpu=3\nlimits=2\n",
+                                             "x", document_format::properties)});
+    ASSERT_EQ(others.ignored.size(), 1U);
+    EXPECT_EQ(others.ignored[0].key, "limits");
+}
+
 TEST(dynamictp_keys, are_refused_when_they_are_wrong) {
     const auto entry = [](const std::string& text) {
         return refusal("dynamictp: {executors: [{" + text + "}]}");
