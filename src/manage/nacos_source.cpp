@@ -111,10 +111,12 @@ private:
                                 "&group=" + percent_encoded(options_.group) +
                                 "&tenant=" + percent_encoded(options_.namespace_id);
         auto response = client_->send({.url = with_token(url)});
-        // After a refusal by the newer interface it may be that this one is not there at all.
+        // A path that is not there, of a server that is starting or another, says nothing of the
+        // document; Nacos says "config data not exist".
+        const bool of_document = response.body.find("not exist") != std::string::npos;
+        if (response.status == 404 && of_document) return absent();
         if (response.status == 404 && was_forbidden_)
             throw http_failure(shown_url(url) + ": forbidden by the newer interface, and not here");
-        if (response.status == 404) return absent();
         // 409: the server is writing it just now.
         if (response.status != 200) throw http_failure(unexpected(response, url));
         // Of what was read: what the header says may already be of the next version.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cadre/manage/consul_source.hpp>
@@ -212,6 +213,35 @@ TEST(nacos_source, takes_a_path_that_is_refused_or_closed_for_one_of_an_older_se
         ASSERT_TRUE(received.newest_is("one"));
         EXPECT_EQ(source->health().last_error, "") << status;
     }
+}
+
+TEST(nacos_source, takes_no_path_that_is_not_there_for_a_document_that_is_not) {
+    nacos_standin nacos;
+    nacos.set("one");
+    auto options = asking(nacos);
+    options.required = false;
+    options.protocol = nacos_protocol::v1;
+    const auto source = nacos_source(options);
+    received_documents received(*source);
+    ASSERT_TRUE(received.newest_is("one"));
+    // As of a server that is starting: first to the poll, then to each read.
+    for (int i = 0; i < 3; ++i) nacos.inject({.status = 404, .body = "<html>"});
+    ASSERT_TRUE(eventually([&] { return nacos.all_injected(); }));
+    nacos.set("two");
+    ASSERT_TRUE(received.newest_is("two"));
+    EXPECT_THAT(source->health().last_error, ::testing::HasSubstr("404"));
+    for (const auto& document : received.all()) EXPECT_TRUE(document.exists);
+}
+
+TEST(nacos_source, knows_a_document_that_is_not_there_from_a_server_that_forbade_the_newer_path) {
+    nacos_standin nacos;
+    nacos.inject({.status = 403});  // to the probe
+    auto options = asking(nacos);
+    options.required = false;
+    const auto source = nacos_source(options);
+    received_documents received(*source);
+    EXPECT_TRUE(received.newest_is_absent());
+    EXPECT_EQ(source->health().last_error, "");
 }
 
 TEST(nacos_source, sees_a_document_come_and_go) {
