@@ -27,6 +27,8 @@ std::string escaped(std::string_view text, bool is_key) {
             result += "\\r";
         } else if (c == '\t') {
             result += "\\t";
+        } else if (c == '\f') {
+            result += "\\f";
         } else {
             const bool special = c == '\\' || c == '=' || c == ':' || c == '#' || c == '!';
             if (special || (c == ' ' && (is_key || i == 0))) result += '\\';

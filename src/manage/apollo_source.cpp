@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "manage/apollo_release.hpp"
+#include "manage/atomic_file.hpp"
 #include "manage/centre.hpp"
 #include "manage/digest.hpp"
+#include "manage/document_builder.hpp"
 #include "manage/source_loop.hpp"
 
 // A long poll says that there is something newer than the notification id it was sent; the release
@@ -275,6 +277,31 @@ bool has_suffix(std::string_view name, std::string_view suffix) {
            });
 }
 
+/// What a machine says of itself to Apollo's clients.
+struct machine_settings {
+    std::string data_center = {};
+    std::string environment = {};  ///< in upper case
+};
+
+machine_settings read_machine_settings(const std::filesystem::path& file) {
+    const auto text = read_small_file(file, document_limits{}.bytes);
+    if (!text) return {};
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    std::string_view rest = *text;
+    if (rest.starts_with(byte_order_mark)) rest.remove_prefix(byte_order_mark.size());
+    auto all = flat_properties(rest, file.string());
+    const auto trimmed = [&](const char* key) {
+        std::string& value = all[key];
+        value.erase(value.find_last_not_of(" \t") + 1);
+        return value;
+    };
+    machine_settings result{.data_center = trimmed("idc"), .environment = trimmed("env")};
+    for (char& c : result.environment)
+        c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    if (result.environment == "PROD") result.environment = "PRO";  // as the Java client has it
+    return result;
+}
+
 bool is_app_id(std::string_view text) {
     constexpr std::string_view letters =
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-.";
@@ -313,18 +340,26 @@ std::unique_ptr<config_source> apollo_source(apollo_source_options options) {
         name, std::make_unique<detail::apollo_fetcher>(std::move(options)), required, backoff);
 }
 
-apollo_source_options apollo_source_options::from_environment() {
-    const auto variable = [](const char* name) {
-        const char* value = std::getenv(name);
+apollo_source_options apollo_source_options::from_environment(
+    const std::filesystem::path& server_properties) {
+    const auto variable = [](const std::string& name) {
+        const char* value = std::getenv(name.c_str());
         return std::string(value == nullptr ? "" : value);
     };
+    const auto machine = detail::read_machine_settings(server_properties);
     apollo_source_options options{.meta = variable("APOLLO_META"),
                                   .app_id = variable("APP_ID"),
+                                  .data_center = machine.data_center,
                                   .label = variable("APOLLO_LABEL"),
                                   .secret = variable("APOLLO_ACCESS_KEY_SECRET"),
                                   .cache_directory = variable("APOLLO_CACHE_DIR")};
+    if (options.meta.empty() && !machine.environment.empty())
+        options.meta = variable(machine.environment + "_META");
     const std::string cluster = variable("APOLLO_CLUSTER");
-    if (!cluster.empty()) options.cluster = cluster;
+    if (!cluster.empty())
+        options.cluster = cluster;
+    else if (!machine.data_center.empty())
+        options.cluster = machine.data_center;
     std::string services = variable("APOLLO_CONFIG_SERVICE");
     while (!services.empty()) {
         const std::string service = services.substr(0, services.find(','));

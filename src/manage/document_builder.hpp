@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -69,5 +70,8 @@ document_node parse_json(std::string_view text, const std::string& file, const d
 document_node parse_toml(std::string_view text, const std::string& file, const document_limits&);
 document_node parse_properties(std::string_view text, const std::string& file,
                                const document_limits&);
+/// As java.util.Properties has them: any keys, and of one that is there twice the last. Throws
+/// configuration_error for escapes that are none.
+std::map<std::string, std::string> flat_properties(std::string_view text, const std::string& file);
 
 }  // namespace cadre::manage::detail

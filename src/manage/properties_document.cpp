@@ -121,6 +121,15 @@ public:
         return tree_.finish();
     }
 
+    std::map<std::string, std::string> read_flat(std::string_view text) {
+        std::map<std::string, std::string> all;
+        for (const auto& line : logical_lines(text)) {
+            auto [key, escaped, number] = read_line(line);
+            all.insert_or_assign(std::move(key), unescape(escaped, number));
+        }
+        return all;
+    }
+
 private:
     struct entry {
         std::string key;
@@ -298,6 +307,10 @@ private:
 document_node parse_properties(std::string_view text, const std::string& file,
                                const document_limits& limits) {
     return properties_reader(file, limits).read(text);
+}
+
+std::map<std::string, std::string> flat_properties(std::string_view text, const std::string& file) {
+    return properties_reader(file, {}).read_flat(text);
 }
 
 }  // namespace cadre::manage::detail

@@ -41,8 +41,12 @@ struct CADRE_API apollo_source_options {
     std::string ca_file = {};
 
     /// From APP_ID, APOLLO_META, APOLLO_CONFIG_SERVICE (with commas between), APOLLO_CLUSTER,
-    /// APOLLO_LABEL, APOLLO_ACCESS_KEY_SECRET and APOLLO_CACHE_DIR.
-    static apollo_source_options from_environment();
+    /// APOLLO_LABEL, APOLLO_ACCESS_KEY_SECRET and APOLLO_CACHE_DIR; and from a file, if it is
+    /// there, that machines have for Apollo's clients: `idc` is the data centre, and the cluster
+    /// unless one is named; `env` the environment, whose meta server is in DEV_META, PRO_META and
+    /// so on unless one is named. Throws configuration_error if that file makes no sense.
+    static apollo_source_options from_environment(
+        const std::filesystem::path& server_properties = "/opt/settings/server.properties");
 };
 
 /// A namespace of Apollo, by long polls. Throws std::invalid_argument for an app id that Apollo
