@@ -170,7 +170,7 @@ void lane_owner::serve(lane_task& own, bool by_sender) {
     which.busy = true;
     ++serving;
     bool stopped = false;
-    while (const auto next = take_next(which)) {
+    while (auto next = take_next(which)) {
         lock.unlock();
         try {
             task what = std::move(next->what_);
@@ -180,6 +180,7 @@ void lane_owner::serve(lane_task& own, bool by_sender) {
             if (thrown) report_uncaught("a task of a strand", thrown);
             thrown = std::current_exception();
         }
+        next = nullptr;  // perhaps the last to know the result, which goes under no lock
         const auto* const self = by_sender ? nullptr : thread_control::current_if_any();
         stopped = self && self->is_told_to_stop();
         lock.lock();

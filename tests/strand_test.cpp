@@ -253,6 +253,21 @@ TEST(strand, may_be_destroyed_before_its_tasks_have_run) {
     EXPECT_EQ(ran, 2);
 }
 
+TEST(strand, destroys_results_that_nobody_wants_under_no_lock) {
+    const auto pool = executors::fixed_thread_pool(2);
+    strand lane(*pool);
+    gate sent_by_the_result;
+    held_tasks first(lane, 1);
+    ASSERT_TRUE(first.have_started(1));
+    static_cast<void>(lane.submit([&] {
+        return std::shared_ptr<void>(
+            nullptr, [&](void*) { lane.execute([&] { sent_by_the_result.open(); }); });
+    }));
+    pool->submit([] {}).get();  // the ticket before it has come, and gone: the lane has the rest
+    first.let_go();
+    EXPECT_TRUE(sent_by_the_result.wait());
+}
+
 TEST(strand, shows_hooks_the_names_of_its_tasks) {
     std::vector<std::string> names;
     {
