@@ -173,15 +173,18 @@ bool thread_pool_core::take_next(worker& w, task& next) {
         }
         try {
             const nudgeable_scope nudgeable(self);
-            if (timed) {
+            if (timed || !seen.is_running()) {
                 // A worker that has timed out but must stay for what is queued, and not due yet,
-                // has no reason to look again soon.
-                const auto idle =
-                    std::max(keep_alive_.load(), timed_out ? patience : patience.zero());
+                // has no reason to look again soon. When the pool is shut down, it looks again in
+                // any case: who takes tasks out of the queue past the pool tells nobody.
+                auto idle =
+                    !timed ? std::chrono::nanoseconds::max()
+                           : std::max(keep_alive_.load(), timed_out ? patience : patience.zero());
                 patience = std::clamp<std::chrono::nanoseconds>(
                     2 * patience, std::chrono::milliseconds(10), std::chrono::seconds(1));
+                if (!seen.is_running()) idle = std::min(idle, patience);
                 auto polled = queue_->poll_for(idle);
-                timed_out = !polled;
+                timed_out = timed && !polled;
                 if (polled) next = std::move(*polled);
             } else {
                 next = queue_->take();

@@ -39,6 +39,7 @@ public:
     }
     std::optional<T> poll() override { return inside_.poll(); }
     std::optional<T> poll_for(std::chrono::nanoseconds timeout) override {
+        ++takers;
         return inside_.poll_for(timeout);
     }
     std::size_t size() const override { return inside_.size(); }

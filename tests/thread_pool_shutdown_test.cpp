@@ -385,5 +385,57 @@ TEST(thread_pool_shutdown, the_destructor_leaves_no_thread_behind) {
     EXPECT_EQ(threads, 0);
 }
 
+/// A queue of which takers see that it has a task, and then are held up on their way to it.
+class held_up_queue final : public blocking_queue<task> {
+public:
+    gate taker_is_here;
+    gate taker_goes_on;
+
+    bool offer(task&& x) override { return inside_.offer(std::move(x)); }
+    bool offer_for(task&& x, std::chrono::nanoseconds timeout) override {
+        return inside_.offer_for(std::move(x), timeout);
+    }
+    void put(task x) override { inside_.put(std::move(x)); }
+    task take() override {
+        hold_up();
+        return inside_.take();
+    }
+    std::optional<task> poll() override { return inside_.poll(); }
+    std::optional<task> poll_for(std::chrono::nanoseconds timeout) override {
+        hold_up();
+        return inside_.poll_for(timeout);
+    }
+    std::size_t size() const override { return inside_.size(); }
+    std::size_t remaining_capacity() const override { return inside_.remaining_capacity(); }
+    std::size_t drain_to(std::vector<task>& out, std::size_t max) override {
+        return inside_.drain_to(out, max);
+    }
+    void for_each(function_ref<void(const task&)> visit) const override { inside_.for_each(visit); }
+
+private:
+    void hold_up() {
+        taker_is_here.open();
+        EXPECT_TRUE(taker_goes_on.wait());
+    }
+    linked_blocking_queue<task> inside_;
+};
+
+// discard_oldest_policy does the same as clear() here.
+TEST(thread_pool_shutdown, ends_when_the_last_task_is_taken_out_past_the_pool) {
+    auto owned = std::make_unique<held_up_queue>();
+    auto& queue = *owned;
+    thread_pool_executor pool(1, 1, 1h, std::move(owned));
+    held_task held(pool);
+    auto last = pool.submit([] {});
+    pool.shutdown();
+    held.let_go();
+    ASSERT_TRUE(queue.taker_is_here.wait());
+    queue.clear();
+    queue.taker_goes_on.open();
+    EXPECT_TRUE(last.is_cancelled());
+    EXPECT_TRUE(pool.await_termination(long_delay));
+    static_cast<void>(pool.shutdown_now());  // a failure has an end, too
+}
+
 }  // namespace
 }  // namespace cadre::testing
