@@ -7,6 +7,8 @@
 #include <iterator>
 #include <mutex>
 
+#include "context_lock.hpp"
+#include "forks.hpp"
 #include "report.hpp"
 #include "result_of.hpp"
 
@@ -16,21 +18,25 @@ namespace {
 
 using carriers = std::vector<std::shared_ptr<context_carrier>>;
 
+// There before any static is made and after all are gone, as tasks may be submitted; held round a
+// fork, so that a child can submit tasks whatever other threads did in its parent.
+constinit std::mutex registry_mutex;
+
 /// The list is never changed, only replaced, so that users' functions run outside the lock.
 /// Whenever the mutex is free there are as many spares as carriers, the n-th with room for n: what
 /// takes one carrier away needs memory for the list without it, and must not fail for want of that.
 struct registry {
-    std::mutex mutex;  // guards all below
     std::shared_ptr<const carriers> all = std::make_shared<const carriers>();
     std::vector<std::shared_ptr<carriers>> spares;
 };
+/// Under registry_mutex, from the first call on.
 registry& the_registry() {
     static auto* const one = new registry;  // never destroyed: tasks may be submitted that late
     return *one;
 }
 
 std::shared_ptr<const carriers> registered() {
-    const std::lock_guard lock(the_registry().mutex);
+    const std::lock_guard lock(registry_mutex);
     return the_registry().all;
 }
 
@@ -66,6 +72,9 @@ struct task_in_context {
 };
 
 }  // namespace
+
+void lock_contexts() noexcept { registry_mutex.lock(); }
+void unlock_contexts() noexcept { registry_mutex.unlock(); }
 
 captured_context::scope::scope(captured_context& of) : of_(of) {
     try {
@@ -122,8 +131,9 @@ task with_context(task t) {
 }
 
 void register_carrier(const std::shared_ptr<context_carrier>& carrier) {
-    auto& [mutex, all, spares] = the_registry();
-    const std::lock_guard lock(mutex);
+    watch_forks();
+    const std::lock_guard lock(registry_mutex);
+    auto& [all, spares] = the_registry();
     auto next = std::make_shared<carriers>(*all);
     next->push_back(carrier);
     auto spare = std::make_shared<carriers>();
@@ -133,8 +143,8 @@ void register_carrier(const std::shared_ptr<context_carrier>& carrier) {
 }
 
 void unregister_carrier(const std::shared_ptr<context_carrier>& carrier) noexcept {
-    auto& [mutex, all, spares] = the_registry();
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(registry_mutex);
+    auto& [all, spares] = the_registry();
     auto next = std::move(spares.back());
     spares.pop_back();
     std::remove_copy(all->begin(), all->end(), std::back_inserter(*next), carrier);

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "context_lock.hpp"
 #include "wait_graph.hpp"
 
 namespace cadre::detail {
@@ -21,9 +22,20 @@ struct children_mask {
 };
 constinit thread_local children_mask own_children;
 
+// The locks that there is one of in the process. A child of a thread that does not hold them
+// might find them taken, for ever.
+void lock_all() {
+    lock_contexts();
+    lock_wait_graph();
+}
+void unlock_all() {
+    unlock_wait_graph();
+    unlock_contexts();
+}
+
 /// In the child, on the only thread there is: no locks, no memory.
 void in_child() {
-    unlock_wait_graph();
+    unlock_all();
     count.fetch_add(1);
     if (own_children.set) pthread_sigmask(SIG_SETMASK, &own_children.mask, nullptr);
 }
@@ -31,7 +43,7 @@ void in_child() {
 }  // namespace
 
 void watch_forks() {
-    static const int error = pthread_atfork(lock_wait_graph, unlock_wait_graph, in_child);
+    static const int error = pthread_atfork(lock_all, unlock_all, in_child);
     if (error != 0) throw std::system_error(error, std::generic_category(), "pthread_atfork");
 }
 

@@ -166,6 +166,24 @@ TEST(process_life, a_child_forked_from_busy_pools_can_make_and_use_its_own) {
     churn.join();
 }
 
+// RE-13
+TEST(process_life, a_child_forked_while_contexts_are_captured_can_submit_tasks) {
+    const auto carried = carry_context([] { return 1; }, [](int) {});
+    std::atomic<bool> over = false;
+    std::thread churn([&] {
+        while (!over) detail::with_context([] {});
+    });
+    for (int round = scaled(100); round > 0 && !HasFailure(); --round)
+        EXPECT_EQ(in_child([] {
+                      alarm(5);
+                      detail::with_context([] {});
+                      return 0;
+                  }),
+                  0);
+    over = true;
+    churn.join();
+}
+
 #endif
 
 // RE-14

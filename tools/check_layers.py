@@ -45,6 +45,7 @@ TABLE = [
     ("coarse_clock", "base"),
     ("forks", "base"),
     ("wait_graph", "base"),
+    ("context_lock", "base"),
     ("helper_scope", "base"),
     ("report", "base"),
     ("utf8", "base"),
