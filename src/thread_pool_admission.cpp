@@ -185,6 +185,8 @@ void thread_pool_core::reject(task&& t, thread_pool_executor& face) {
         rejection_under_way before = rejecting;
         ~restore() { rejecting = before; }
     } const restored;
+    // Kept, so that no task that the handler makes has the same address.
+    const intrusive_ptr<future_core> result(result_of(t));
     rejecting = {this, task_access::identity(t)};
     if (const auto apply_policy = plain_handler_.load()) return apply_policy(std::move(t), face);
     std::shared_ptr<const rejected_execution_handler> handler;

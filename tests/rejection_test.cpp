@@ -252,6 +252,28 @@ TEST(rejection, a_handler_may_execute_the_task_again_and_it_is_decorated_once) {
     EXPECT_EQ(runs, 1);
 }
 
+// The second may get the memory of the first, and with it what a pool knows a task by.
+TEST(rejection, a_handler_may_drop_the_task_and_execute_another_which_is_decorated) {
+    int decorated = 0;
+    const auto replace = [&](task t, thread_pool_executor& pool) {
+        t = nullptr;
+        pool.set_maximum_pool_size(2);
+        pool.execute(future_task<void>([] {}));
+    };
+    const auto count = [&](task t) {
+        ++decorated;
+        return t;
+    };
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .queue = no_room(),
+                               .rejection = replace,
+                               .hooks = {.decorate_task = count}});
+    held_task held(pool);
+    decorated = 0;
+    pool.execute(future_task<void>([] {}));
+    EXPECT_EQ(decorated, 2);
+}
+
 TEST(rejection, a_handler_may_hand_the_task_to_another_pool) {
     thread_pool_executor overflow({.core_pool_size = 1, .name = "overflow"});
     thread_pool_executor pool(
