@@ -196,12 +196,18 @@ TYPED_TEST(refusing_queue_loops, interrupting_all_pairs_but_one_leaves_that_one_
     element_ledger accounts;
     std::atomic<bool> finish = false;
     std::atomic<int> produced = 0;
+    std::atomic<int> enough = 1'000'000;  // the ledger has an end, however long this thread is away
     const auto produce = [&] {
-        while (!finish)
+        while (!finish) {
+            if (produced >= enough) {
+                this_thread::sleep_for(1ms);
+                continue;
+            }
             if (const int i = accounts.next(); queue->offer_for(i, 1ms)) {
                 accounts.put(i);
                 ++produced;
             }
+        }
     };
     const auto consume = [&] {
         while (!finish)
@@ -216,6 +222,7 @@ TYPED_TEST(refusing_queue_loops, interrupting_all_pairs_but_one_leaves_that_one_
     for (std::size_t i = 2; i < threads.size(); ++i) threads[i]->interrupt();
     for (std::size_t i = 2; i < threads.size(); ++i) EXPECT_TRUE(threads[i]->was_interrupted());
     const int before = produced;
+    enough = before + 1'000'000;
     EXPECT_TRUE(eventually([&] { return produced > before + 100; }));
     finish = true;
     EXPECT_TRUE(threads[0]->returned());
