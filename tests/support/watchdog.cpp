@@ -67,18 +67,17 @@ watchdog::~watchdog() {
     watcher_.join();
 }
 
+/// Patience is counted in looks, not by the clock: a machine that stood still for a while, and this
+/// thread with it, has not been watched meanwhile.
 void watchdog::watch() {
+    const auto between_looks = std::min(patience_, std::chrono::milliseconds(500));
     std::uint64_t seen = progress_();
-    auto moved = std::chrono::steady_clock::now();
+    auto still = std::chrono::milliseconds::zero();
     std::unique_lock lock(mutex_);
-    while (!ended_.wait_for(lock, std::min(patience_, std::chrono::milliseconds(500)),
-                            [this] { return over_; })) {
-        const auto now = std::chrono::steady_clock::now();
-        if (const auto current = progress_(); current != seen) {
-            seen = current;
-            moved = now;
-        }
-        if (now - moved < patience_) continue;
+    while (!ended_.wait_for(lock, between_looks, [this] { return over_; })) {
+        const auto current = progress_();
+        still = std::exchange(seen, current) == current ? still + between_looks : still.zero();
+        if (still < patience_) continue;
         std::fprintf(stderr, "watchdog: nothing has moved for %lld ms\n",
                      static_cast<long long>(patience_.count()));
         print_all_stacks();  // first: the snapshot may wait for what they hold
