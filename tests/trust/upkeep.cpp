@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -94,18 +95,36 @@ std::chrono::microseconds processor_time() {
            std::chrono::microseconds(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
+/// True if all threads of the process but this one sleep.
+bool all_others_sleep() {
+    const std::string self = std::to_string(gettid());
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+        if (thread.path().filename() == self) continue;
+        std::ifstream in(thread.path() / "stat");
+        std::string text;
+        std::getline(in, text);
+        const auto name_end = text.rfind(") ");
+        if (name_end == std::string::npos || text[name_end + 2] != 'S') return false;
+    }
+    return true;
+}
+
 int idle(std::chrono::seconds time) {
     thread_pool_executor pool({.core_pool_size = 64});
     pool.prestart_all_core_threads();
     scheduled_thread_pool_executor timers(0);
     auto later = timers.schedule([] {}, 1h);
-    std::this_thread::sleep_for(500ms);  // threads that are being made
+    // Some are still being made. What never sleeps is seen below.
+    for (const auto until = clock::now() + 30s; !all_others_sleep() && clock::now() < until;)
+        std::this_thread::sleep_for(10ms);
     const auto before = processor_time();
+    const auto began = clock::now();
     std::this_thread::sleep_for(time);
     const auto used = processor_time() - before;
-    const double share = std::chrono::duration<double>(used) / time * 100;
+    const std::chrono::duration<double> took = clock::now() - began;
+    const double share = std::chrono::duration<double>(used) / took * 100;
     std::cout << "idle: 64 threads and a waiting scheduler took " << used.count() << " us in "
-              << time.count() << " s, " << share << " % of a processor; the scheduler made "
+              << took.count() << " s, " << share << " % of a processor; the scheduler made "
               << timers.largest_pool_size() << " threads\n";
     later.cancel();
     timers.shutdown_now();
