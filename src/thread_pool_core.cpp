@@ -385,7 +385,19 @@ bool thread_pool_core::come_back(worker& w) noexcept {
     } catch (const std::bad_alloc&) {}  // there are more workers than ever: one of them sees to it
     control_.remove_worker();
     try_terminate();
+    refill_core();
     return false;
+}
+
+/// For a worker that was counted for a moment: another one that died meanwhile may have found no
+/// place for its successor.
+void thread_pool_core::refill_core() noexcept {
+    if (core_times_out_.load()) return;
+    try {
+        add_worker(nullptr, limit::core);
+    } catch (...) {
+        tell_uncaught(task(), std::current_exception());
+    }
 }
 
 /// It is not replaced: the next thread of such a factory would hardly do better, and the one

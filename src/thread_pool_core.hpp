@@ -154,6 +154,7 @@ private:
     bool call_with_hooks(thread_control& self, task& t, stop_slot& stop) noexcept;
     bool leave(worker& w, bool abruptly) noexcept;
     bool come_back(worker& w) noexcept;
+    void refill_core() noexcept;
     thread strike_out(worker& w) noexcept;
     void interrupt_workers();
     bool is_stranded() const;
