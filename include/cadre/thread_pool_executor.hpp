@@ -121,6 +121,8 @@ class thread_pool_core;
 /// The destructor is close(), save that no interrupt shortens it: it waits for all accepted tasks.
 /// On a worker of the pool itself it cannot wait: it shuts the pool down and returns, and the
 /// workers finish the queued tasks and go away by themselves.
+/// As with any object, no other thread may be in a call of it meanwhile, not even in the execute()
+/// that brought the task which destroys it: who submits that shares the pool with it.
 ///
 /// In a child of fork() there are no workers: there, whatever would need them or look into the
 /// books, execute() first, throws illegal_state, and the destructor lets go of the pool at once.
