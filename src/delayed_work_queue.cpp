@@ -82,6 +82,8 @@ std::optional<task> delayed_work_queue::extract_first(function_ref<bool(const ta
     return task(timer_handle(std::move(timer)));
 }
 
+std::chrono::nanoseconds delayed_work_queue::lateness() const { return timers_->lateness(); }
+
 void delayed_work_queue::for_each(function_ref<void(const task&)> visit) const {
     const auto now = timers_->now();
     timers_->for_each([&](timer_core& timer, steady_time due) {

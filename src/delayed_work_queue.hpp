@@ -37,7 +37,7 @@ public:
     std::optional<task> extract_first(function_ref<bool(const task&)> wanted) override;
     void for_each(function_ref<void(const task&)> visit) const override;
     /// For how long the first task has been due; zero if it is not.
-    std::chrono::nanoseconds lateness() const { return timers_->lateness(); }
+    std::chrono::nanoseconds lateness() const;
 
 private:
     task due_task(timer_queue::given due) const;

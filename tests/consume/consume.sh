@@ -33,12 +33,12 @@ install)
     rm -rf "$PREFIX"
     "$CMAKE" --install "$CADRE_BUILD" --prefix "$PREFIX"
     ;;
-install_built) # the core alone, built for it: LINKAGE is STATIC or SHARED
+install_built) # built for it: LINKAGE is STATIC or SHARED; the core alone, or with MANAGE=ON
     rm -rf "$PREFIX"
     "$CMAKE" -G Ninja -S "$CADRE_SOURCE" -B "$build" -DCMAKE_CXX_COMPILER="$CXX" \
         -DCMAKE_CXX_FLAGS="$flags -Werror" -DCMAKE_INSTALL_PREFIX="$PREFIX" \
         -DBUILD_SHARED_LIBS="$([ "$LINKAGE" = SHARED ] && echo ON || echo OFF)" \
-        -DCADRE_IN_BATCHES=ON -DCADRE_DEVELOPER=OFF -DCADRE_BUILD_MANAGE=OFF \
+        -DCADRE_IN_BATCHES=ON -DCADRE_DEVELOPER=OFF -DCADRE_BUILD_MANAGE="${MANAGE:-OFF}" \
         -DCADRE_BUILD_TESTS=OFF -DCADRE_BUILD_EXAMPLES=OFF -DCADRE_BUILD_BENCH=OFF
     "$CMAKE" --build "$build"
     "$CMAKE" --install "$build"
