@@ -6,14 +6,16 @@ the two other parts; each compare-exchange of the code is one atomic step here, 
   here                     in the code, future_core.cpp
   phase, watched, runner   future_core::word_
   move()                   future_core::move
-  run()                    run(), start(), body_scope, settle(), compute() -> begin_completion, finish
+  runs                     run(), start(), body_scope, settle(), compute() -> begin_completion, finish
   cancel()                 cancel_this(), stop_runner(), wake_waiters_of_cancelled()
   tell()                   wake_waiters(), conclude_telling()
   getter                   wait_until(), watch(); the list is guarded by mutex_
-  abandon                  abandon(): the task is dropped unrun
+  sets_exception           set_exception(), or abandon(): the task is dropped unrun
+Not here: completions and sources; leave_queue(); run_and_reset(), which goes back to pending.
 
 Checked: one outcome, told once; the callable called at most once and destroyed exactly once; cancel()
-returned true exactly if cancelled; no waiter is left; no interrupt comes after run() has returned.
+returned true exactly if cancelled; no waiter is left; no interrupt comes after run() has returned, and
+one that came for the task is gone by then.
 Mutants, each of which must be rejected:
   NO_WATCH      a waiter sleeps without having set the mark
   WATCH_STORE   the mark is set by a store of the word that was read, not exchanged
@@ -21,6 +23,7 @@ Mutants, each of which must be rejected:
   BLIND_FINISH  the outcome is stored without winning `completing`
   CANCEL_LOAD   cancel decides by a load, not by an exchange
   TELL_FIRST    the waiters are told before the final phase is stored
+  MARK_LATE     a canceller notes that it interrupts after it has done so
 Configurations:
   -DRUNNERS=1 -DCANCELLERS=1 -DGETTERS=1
   -DRUNNERS=2 -DCANCELLERS=1 -DGETTERS=1
@@ -50,16 +53,21 @@ byte cancels = 0;                 /* cancel() returned true */
 byte sets = 0;
 bool in_run = false;              /* the runner is inside run() */
 bool flag = false;                /* the thread's interrupt flag */
+bool was_interrupted = false;     /* was_interrupted_ */
 bool lock = false;                /* mutex_ */
 bool listed[2] = false;           /* waiters of changed_ */
 bool woken[2] = false;
 byte ended = 0;
 
+/* - the mutex */
 inline acquire() { atomic { !lock -> lock = true } }
 inline release() { lock = false }
 
-/* watched and, from one phase to another in which it may be interrupted, the runner are kept */
+/* in src/future_core.cpp, move() */
 inline move(from, to, won) {
+    /* = while ((seen & phase_mask) == from) if (word_.compare_exchange_weak(seen, (seen & kept) | to)) return true;
+         return false */
+    /* = const word kept = to >= stopping ? ~phase_mask : watched */
 #ifdef CANCEL_LOAD
     won = phase == from;
     if :: won -> phase = to; runner = runner && to >= stopping :: else fi
@@ -71,37 +79,46 @@ inline move(from, to, won) {
 #endif
 }
 
-inline tell(seen) {
+/* in src/future_core.cpp, wake_waiters() */
+inline wake_waiters(watched_then) {
     if
-    :: seen ->
-        acquire();
+    :: watched_then ->                                     /* = if (!somebody_watches) return nullptr */
+        acquire();                                         /* = std::lock_guard lock(mutex_) */
+        /* = changed_.notify_all(wake) */
         atomic { woken[0] = woken[0] || listed[0]; listed[0] = false;
                  woken[1] = woken[1] || listed[1]; listed[1] = false };
-        release()
+        release()                                          /* - lock_guard */
     :: else
     fi
 }
 
-inline conclude(final) {
+/* in src/future_core.cpp, finish(), conclude(), conclude_telling() */
+inline finish(final) {
+    if :: was_pending -> destroyed++ :: else fi;           /* = if (was_pending_) drop_callable() */
 #ifdef TELL_FIRST
     was_watched = watched;
-    tell(was_watched);
+    wake_waiters(was_watched);
     phase = final; runner = false;
 #else
+    /* = const word before = word_.exchange(final_phase) */
     atomic { was_watched = watched; phase = final; runner = false; watched = false };
-    tell(was_watched);
+    wake_waiters(was_watched);                             /* = wake_waiters(before & watched) */
 #endif
-    outcomes++
+    outcomes++                                             /* = on_done( */
 }
 
-inline begin_completion(won, was_pending) {
-    won = false;
+/* in src/future_core.cpp, begin_completion() */
+inline begin_completion(won) {
+    won = false;                                           /* = return false */
     do
-    :: seen_phase = phase;
+    :: seen_phase = phase;                                 /* = auto seen = phase() */
        if
-       :: seen_phase <= running ->
-           move(seen_phase, completing, won);
-           if :: won -> was_pending = seen_phase == pending; break :: else fi
+       :: seen_phase <= running ->                         /* = seen <= running */
+           move(seen_phase, completing, won);              /* = if (!move(seen, completing)) continue */
+           if
+           :: won -> was_pending = seen_phase == pending; break    /* = was_pending_ = seen == pending */
+           :: else
+           fi
        :: else -> break
        fi
     od
@@ -110,37 +127,46 @@ inline begin_completion(won, was_pending) {
 #endif
 }
 
+/* in src/future_core.cpp, stop_runner() */
+inline stop_runner() {
+#ifndef MARK_LATE
+    was_interrupted = true;                                /* = was_interrupted_.store(true) */
+#endif
+    /* - the stop token: users' callbacks; meanwhile the runner may end */
+    move(stopping, interrupting, still);                   /* = if (!move(stopping, interrupting)) return */
+    if
+    :: still ->
+        assert(in_run);                                    /* - checked: else its thread's control may be gone */
+        if :: runner -> flag = true :: else fi;            /* = stopped = runner()) stopped->interrupt_for(*this) */
+        move(interrupting, cancelled, still)               /* = move(interrupting, cancelled) */
+    :: else
+    fi
+#ifdef MARK_LATE
+    ; was_interrupted = true
+#endif
+}
+
+/* in src/future_core.cpp, cancel_this(), wake_waiters_of_cancelled(), conclude_telling() */
 inline cancel(may_interrupt, won) {
-    won = false;
+    won = false;                                           /* = return false */
     do
-    :: seen_phase = phase;
+    :: seen_phase = phase;                                 /* = auto seen = phase() */
        if
-       :: seen_phase <= running && seen_phase == running && may_interrupt ->
-           move(running, stopping, won);
+       :: seen_phase <= running ->                         /* = seen <= running */
+           stop = seen_phase == running && may_interrupt;  /* = stop = seen == running && may_interrupt */
+           /* = if (!move(seen, stop ? stopping : cancelled)) continue */
+           if
+           :: stop -> move(seen_phase, stopping, won)
+           :: else -> move(seen_phase, cancelled, won)
+           fi;
            if
            :: won ->
-               was_watched = watched;
-               tell(was_watched);                    /* is_done(): everything from success upwards */
-               /* the stop token: users' callbacks; meanwhile the runner may end */
-               move(stopping, interrupting, still);
-               if
-               :: still ->
-                   assert(in_run);                   /* or the control of its thread may be gone */
-                   flag = true;
-                   move(interrupting, cancelled, still)
-               :: else
-               fi;
-               outcomes++; break
-           :: else
-           fi
-       :: seen_phase <= running && !(seen_phase == running && may_interrupt) ->
-           move(seen_phase, cancelled, won);
-           if
-           :: won ->
+               /* = if (unstarted) { drop_callable() */
                if :: seen_phase == pending -> destroyed++ :: else fi;
-               was_watched = watched;
-               tell(was_watched);
-               outcomes++; break
+               was_watched = watched;                      /* = word_.load() & watched */
+               wake_waiters(was_watched);                  /* = return wake_waiters( */
+               if :: stop -> stop_runner() :: else fi;     /* = if (stop) stop_runner() */
+               outcomes++; break                           /* = conclude_telling(cancelled, completions) */
            :: else
            fi
        :: else -> break
@@ -148,63 +174,77 @@ inline cancel(may_interrupt, won) {
     od
 }
 
-active [RUNNERS] proctype runs() {                          /* one task, two that would run it */
+/* One task, and those who would run it. */
+/* in src/future_core.cpp, start(), run(), settle(), ~body_scope(), begin_completion() */
+active [RUNNERS] proctype runs() {
     bool won; bool still; bool was_pending; bool was_watched; byte seen_phase;
+    /* = while ((seen & phase_mask) == pending) */
+    /* = reinterpret_cast<word>(&self) | (seen & watched) | running)) return true */
     atomic { won = phase == pending; if :: won -> phase = running; runner = true; in_run = true :: else fi };
-    if
+    if                                                     /* = if (!start(self)) return */
     :: won ->
-        calls++;
-        destroyed++;                                  /* before the result can be seen */
-        begin_completion(won, was_pending);
+        /* in include/cadre/detail/future_result.hpp, compute(), set_value() */
+        calls++;                                           /* = call() */
+        destroyed++;                                       /* = this->drop_callable() */
+        begin_completion(won);                             /* = if (!this->begin_completion()) return false */
         if
-        :: won -> if :: conclude(success) :: conclude(failed) fi
+        :: won ->
+            if
+            :: true -> finish(success)                     /* = if (!thrown) this->set_value() */
+            :: true -> finish(failed)                      /* = if (thrown) this->set_exception( */
+            fi
         :: else
         fi;
-        /* settle() */
-        move(stopping, cancelled, still);
+        /* in src/future_core.cpp, settle(), ~body_scope() */
+        move(stopping, cancelled, still);                  /* = if (move(stopping, cancelled)) return */
 #ifndef NO_INTERRUPTING
-        if :: !still -> phase != interrupting :: else fi;
+        if :: !still -> phase != interrupting :: else fi;  /* = while (phase() == interrupting) */
 #endif
-        in_run = false;
-        flag = false                                  /* an interrupt by its cancellation ends with it */
+        in_run = false;                                    /* = task_.settle() */
+        if :: was_interrupted -> flag = false :: else fi   /* = if (task_.was_interrupted() && !was_interrupted_) */
     :: else
     fi;
-    ended++
+    ended++                                                /* - counted */
 }
 
+/* - the caller: cancel(), with or without an interrupt */
 active [CANCELLERS] proctype cancels_it() {
-    bool won; bool still; bool was_watched; byte seen_phase; bool hard;
+    bool won; bool still; bool was_watched; byte seen_phase; bool hard; bool stop;
     if :: hard = true :: hard = false fi;
     cancel(hard, won);
     if :: won -> cancels++ :: else fi;
     ended++
 }
 
-active proctype sets_exception() {                    /* set_exception(), or abandon() */
-    bool won; bool still; bool was_pending; bool was_watched; byte seen_phase;
+/* in src/future_core.cpp, set_exception(), abandon() */
+active proctype sets_exception() {
+    bool won; bool still; bool was_pending; bool was_watched; byte seen_phase; bool stop;
     if
-    :: begin_completion(won, was_pending);
+    :: begin_completion(won);                              /* = if (!begin_completion()) return false */
        if
-       :: won ->
-           sets++;
-           if :: was_pending -> destroyed++ :: else fi;
-           conclude(failed)
+       :: won -> sets++;                                   /* = store_error(std::move(error)) */
+           finish(failed)                                  /* = finish(false) */
        :: else
        fi
     :: if
-       :: phase == pending -> cancel(false, won); if :: won -> cancels++ :: else fi
+       :: phase == pending ->                              /* = if (phase() != pending) return */
+           cancel(false, won);                             /* = cancel_this(false) */
+           if :: won -> cancels++ :: else fi               /* - counted */
        :: else
        fi
     fi;
-    ended++
+    ended++                                                /* - counted */
 }
 
+/* in src/future_core.cpp, wait_until(), watch() */
 active [GETTERS] proctype getter() {
     byte me; byte seen_phase; bool timed;
-    me = _pid - (RUNNERS + CANCELLERS + 1);
-    if :: timed = true :: timed = false fi;
-    acquire();
-    /* watch() */
+    me = _pid - (RUNNERS + CANCELLERS + 1);                /* - the model's */
+    if :: timed = true :: timed = false fi;                /* - the caller: get() or wait_for() */
+    if :: done(phase) -> goto out :: else fi;              /* = if (is_done()) return true */
+    acquire();                                             /* = std::unique_lock lock(mutex_) */
+    /* = while ((seen & phase_mask) < success) */
+    /* = word_.compare_exchange_weak(seen, seen | watched) */
 #ifdef NO_WATCH
     seen_phase = phase;
 #else
@@ -216,24 +256,33 @@ active [GETTERS] proctype getter() {
 #endif
 #endif
     if
-    :: done(seen_phase) -> release()
+    :: done(seen_phase)                                    /* = if (!watch()) return true */
     :: else ->
+        /* in include/cadre/detail/condition.hpp, wait_until(), wait_once(), wait(), park() */
         do
-        :: seen_phase = phase;
+        :: seen_phase = phase;                             /* = while (!holds()) */
            if
-           :: done(seen_phase) -> release(); break
-           :: else ->
-               atomic { listed[me] = true; woken[me] = false };
-               release();
-               if :: woken[me] :: timed fi;
-               acquire();
-               if :: !woken[me] -> listed[me] = false; release(); break :: else fi
+           :: done(seen_phase) -> break
+           :: !done(seen_phase) && timed -> break          /* = if (!wait_once(lock, deadline)) return false */
+           :: !done(seen_phase) ->
+               atomic { listed[me] = true; woken[me] = false };    /* = push_back(w) */
+               release();                                  /* = lock.unlock() */
+               if                                          /* = sleep(w, deadline) */
+               :: woken[me]                                /* - see parker.pml */
+               :: timed                                    /* - the clock */
+               fi;
+               acquire();                                  /* = lock.lock() */
+               /* = if (w.woken.load(std::memory_order_relaxed)) return true */
+               if :: !woken[me] -> listed[me] = false :: else fi   /* = remove(w) */
            fi
         od
     fi;
-    ended++
+    release();                                             /* - unique_lock */
+out:
+    ended++                                                /* - counted */
 }
 
+/* - the test */
 active proctype judge() {
     ended == RUNNERS + CANCELLERS + 1 + GETTERS ->
     assert(phase == success || phase == failed || phase == cancelled);
