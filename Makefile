@@ -95,13 +95,14 @@ soak: setup ## all that plays long, for MINUTES (10), or PARTS="ledger faults" o
 reliability: setup ## soak for MINUTES, and what was found goes into docs/reliability.md
 	tools/reliability.py $(MINUTES) $(PARTS)
 
-lint: setup ## format, layers, manners, docs, recipes, conformance table, headers alone, clang-tidy
+lint: setup ## format, layers, manners, docs, recipes, models, conformance table, headers alone, clang-tidy
 	@$(CPP_FILES) | xargs -r clang-format --dry-run -Werror
 	tools/check_layers.py
 	tools/check_manners.py
 	tools/check_docs.py
 	tools/check_packaging.py
 	tools/check_hazards.py
+	tools/check_models.py
 	tools/conformance_table.py --check
 	tools/mutants.py --show >/dev/null
 	cmake --preset lint >/dev/null

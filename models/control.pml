@@ -11,10 +11,20 @@ process is a machine with its place in pc, so that what they share is written on
   ADD, MAKE, BACK          add_worker: count_worker; enter_worker; roll_back, thread_pool_core.cpp
   TERM                     try_terminate, nudge_an_idle_worker, thread_pool_end.cpp
   submitter                admit, confirm_queued, take_back, thread_pool_admission.cpp
-  worker                   run_worker, take_next, run_task, leave, come_back, thread_pool_core.cpp; not
-                           here: who joins the thread of a worker that comes back, last_to_leave_
+  worker                   run_worker, take_next, run_task, leave, come_back, thread_pool_core.cpp
   closer                   shutdown or shutdown_now, then await_end with drop_if_stranded
   resizer                  set_core_pool_size, start_for_queued, thread_pool_settings.cpp
+Simpler than the code:
+  - Not here: who joins the thread of a worker that comes back, last_to_leave_; take_at_once, which is
+    take_next in short; a bounded queue that is full; changes of the maximum.
+  - One step: a search of the queue; a loop that nudges, under mutex_; is_stranded(), which looks at the word
+    and then at the queue; a limit, taken where add_worker() is called, not where it is compared.
+  - A worker that leaves tries for another only if the core lacks one, not if tasks are stranded, and comes
+    back only if they still are when it is counted; the code does both more often.
+  - What is stranded at the end is dropped by the closer after one try, in the code also by the worker that
+    leaves, and only when a thread was refused.
+  - A factory that throws has refused, but for whoever has queued a task; in the code that ends execute().
+  - take_back() looks whether that ends the pool if it found the task, in the code always.
 
 Checked: each task accepted is run or handed back, once; one refused does neither; TERMINATED means an
 empty queue and no workers; nobody waits for good; and, if no thread was refused, all that was accepted
@@ -84,7 +94,10 @@ byte ended = 0;                   /* submitters and resizer */
 #endif
 
 #define idle(w) (listed[w] && started[w] && !busy[w])
+
+/* in src/thread_pool_end.cpp, nudge_workers() */
 inline nudge_all() {
+    /* = if (auto* started = w->started.load()) started->nudge() */
     d_step { nudged[0] = nudged[0] || (listed[0] && started[0]);
              nudged[1] = nudged[1] || (listed[1] && started[1]);
              nudged[2] = nudged[2] || (listed[2] && started[2]) }
@@ -92,13 +105,15 @@ inline nudge_all() {
 #ifdef NO_CHAIN
 #define nudge_one() skip
 #else
+/* in src/thread_pool_end.cpp, nudge_an_idle_worker() */
 inline nudge_one() {
     atomic {
         if
+        /* = if (!started || worker::running(w->tally()) > 0) continue; started->nudge(); return */
         :: idle(0) -> nudged[0] = true
         :: idle(1) -> nudged[1] = true
         :: idle(2) -> nudged[2] = true
-        :: !idle(0) && !idle(1) && !idle(2) -> nudge_all()
+        :: !idle(0) && !idle(1) && !idle(2) -> nudge_all()       /* = nudge_workers() */
         fi
     }
 }
@@ -116,39 +131,54 @@ inline nudge_one() {
 /* add_worker(first, most), then on to `to`; try_terminate(), then on to `then` */
 #define common \
     :: pc == TERM -> \
-        d_step { s = state; n = workers }; \
+        /* in src/thread_pool_end.cpp, try_terminate() */ \
+        d_step { s = state; n = workers };                       /* = auto seen = control_.load() */ \
         if \
-        :: s == RUNNING || s == TERMINATED || (s < STOP && length > 0) -> d_step { pc = then; then = 0; s = 0; n = 0 } \
+        /* = if (seen.is_running() || seen.at_least(run_state::tidying)) return */ \
+        /* = if (!seen.at_least(run_state::stop) && !is_nothing_queued()) return */ \
+        :: s == RUNNING || s == TERMINATED || (s < STOP && length > 0) -> \
+            d_step { pc = then; then = 0; s = 0; n = 0 } \
         :: else -> \
             if \
+            /* = if (seen.workers() != 0) { nudge_an_idle_worker(); return; } */ \
             :: n != 0 -> nudge_one(); d_step { pc = then; then = 0; s = 0; n = 0 } \
+            /* = if (control_.try_tidy(seen)) break */ \
             :: n == 0 -> d_step { \
                    if :: state == s && workers == n -> state = TERMINATED; pc = then; then = 0 :: else fi; \
                    s = 0; n = 0 } \
             fi \
         fi \
     :: pc == ADD -> \
-        d_step { s = state; n = workers }; \
+        /* in src/thread_pool_core.cpp, count_worker() */ \
+        d_step { s = state; n = workers };                       /* = auto seen = control_.load() */ \
         if \
+        /* = if (seen.at_least(run_state::stop)) return false */ \
+        /* = if (seen.at_least(run_state::shutdown) && (has_first || is_nothing_queued())) return false */ \
+        /* = if (seen.workers() >= std::min(most_workers(within), control_word::most_workers)) return false */ \
         :: s >= STOP || (s >= SHUTDOWN && (first != NONE || length == 0)) || n >= most -> \
             d_step { made = false; pc = to; to = 0; first = NONE; most = 0; s = 0; n = 0 } \
+        /* = if (control_.try_add_worker(seen)) return true */ \
         :: else -> d_step { if :: state == s && workers == n -> workers++; pc = MAKE :: else fi; \
                             s = 0; n = 0 } \
         fi \
     :: pc == MAKE -> \
+        /* in src/thread_pool_core.cpp, add_worker(), enter_worker() */ \
         atomic { \
             if \
-            :: refusals < FAIL -> refusals++; made = false; pc = BACK \
-            :: state >= STOP -> made = false; pc = BACK \
-            :: state < STOP && (!hired[0] || !hired[1] || !hired[2]) -> \
-                n = (!hired[0] -> 0 : (!hired[1] -> 1 : 2)); \
-                hired[n] = true; listed[n] = true; \
-                made = first == NONE || state == RUNNING; \
-                first_of[n] = (made -> first : NONE); \
-                pc = to; to = 0; first = NONE; most = 0; n = 0 \
+            :: refusals < FAIL -> refusals++; made = false; pc = BACK    /* = made = make_waiting_thread( */ \
+            :: state >= STOP -> made = false; pc = BACK          /* = if (!enter_worker(w, made, first)) return false */ \
+            :: state < STOP && (!hired[0] || !hired[1] || !hired[2]) ->  /* = made = make_waiting_thread( */ \
+                n = (!hired[0] -> 0 : (!hired[1] -> 1 : 2));     /* - a thread */ \
+                hired[n] = true;                                 /* = start->begin() */ \
+                listed[n] = true;                                /* = workers_.push_back(w) */ \
+                made = first == NONE || state == RUNNING;        /* = return !first || !*first */ \
+                first_of[n] = (made -> first : NONE);            /* = if (first && seen.is_running()) w->first */ \
+                pc = to; to = 0; first = NONE; most = 0; n = 0   /* - the end of it */ \
             fi \
         } \
-    :: pc == BACK -> roll_back; d_step { then = to; pc = TERM; to = 0; first = NONE; most = 0 }
+    :: pc == BACK -> \
+        roll_back;                                               /* = pool.control_.remove_worker() */ \
+        d_step { then = to; pc = TERM; to = 0; first = NONE; most = 0 }  /* = pool.try_terminate() */
 
 #define add(f, m, next) d_step { first = f; most = m; to = next; pc = ADD; s = 0; n = 0; made = false }
 #define terminate(next) d_step { then = next; pc = TERM }
@@ -158,26 +188,31 @@ inline nudge_one() {
 #define taken_back terminate(0)
 #endif
 
+/* in src/thread_pool_admission.cpp, admit(), execute() */
 proctype submitter(byte t) {
     registers; byte looked; bool found;
 next_task:
     do
-    :: pc == 10 -> if :: workers < core -> add(t, core, 11) :: else -> pc = 11 fi
+    :: pc == 10 ->
+        /* = if (seen.workers() < core_size_.load() && add_worker(&t, limit::core)) return true */
+        if :: workers < core -> add(t, core, 11) :: else -> pc = 11 fi
     :: pc == 11 ->
         if
-        :: made -> accepted[t] = true; pc = 0
-        :: !made && state == RUNNING -> d_step { queued[t] = true; length++; pc = 12 }
-        :: !made && state != RUNNING -> add(t, MOST, 15)
+        :: made -> accepted[t] = true; pc = 0                    /* = return true */
+        :: !made && state == RUNNING ->                          /* = if (control_.load().is_running()) */
+            d_step { queued[t] = true; length++; pc = 12 }       /* = queue_->offer(std::move(t)) */
+        :: !made && state != RUNNING -> add(t, MOST, 15)         /* = add_worker(&t, limit::maximum) */
         fi
-    :: pc == 12 ->                                               /* confirm_queued */
-        d_step { s = state; looked = workers };
+    :: pc == 12 ->
+        /* in src/thread_pool_admission.cpp, confirm_queued(), take_back() */
+        d_step { s = state; looked = workers };                  /* = const auto seen = control_.load() */
         pc = 13;
 #ifndef NO_SECOND_LOOK
         if
-        :: s != RUNNING ->
-            d_step { found = queued[t];
-                     if :: found -> queued[t] = false; length--; refused[t] = true :: else fi };
-            if :: found -> taken_back :: else fi
+        :: s != RUNNING ->                                       /* = if (!seen.is_running() && take_back(identity, t)) */
+            d_step { found = queued[t];                          /* = found = queue_->extract_first( */
+                     if :: found -> queued[t] = false; length--; refused[t] = true :: else fi }; /* = return false */
+            if :: found -> taken_back :: else fi                 /* = try_terminate() */
         :: else
         fi
 #endif
@@ -185,21 +220,28 @@ next_task:
 #ifdef NO_WORKER_LOOK
         accepted[t] = true; pc = 0
 #else
+        /* = if (seen.workers() != 0) return true */
+        /* = add_worker(nullptr, limit::maximum) */
         if :: looked != 0 -> accepted[t] = true; pc = 0 :: else -> add(NONE, MOST, 14) fi
 #endif
     :: pc == 14 ->
         if
-        :: !made && refusals > 0 ->                              /* the factory threw */
-            d_step { found = queued[t];
-                     if :: found -> queued[t] = false; length--; refused[t] = true
-                        :: else -> accepted[t] = true fi };
-            if :: found -> taken_back :: else -> pc = 0 fi
-        :: accepted[t] = true; pc = 0                            /* or gave no thread */
+        :: !made && refusals > 0 ->                              /* = catch (...) { if (take_back(identity, t)) throw */
+            d_step { found = queued[t];                          /* = found = queue_->extract_first( */
+                     if :: found -> queued[t] = false; length--; refused[t] = true   /* = throw */
+                        :: else -> accepted[t] = true fi };      /* = return true */
+            if :: found -> taken_back :: else -> pc = 0 fi       /* = try_terminate() */
+        :: accepted[t] = true; pc = 0                            /* = return true */
         fi
-    :: pc == 15 -> if :: made -> accepted[t] = true :: else -> refused[t] = true fi; pc = 0
+    :: pc == 15 ->
+        /* in src/thread_pool_admission.cpp, admit(), execute() */
+        /* = return add_worker(&t, limit::maximum) */
+        /* = if (!admit(t)) reject(std::move(t), face) */
+        if :: made -> accepted[t] = true :: else -> refused[t] = true fi; pc = 0
     :: pc == 0 -> break
     common
     od;
+    /* - the caller: the next task */
     n = 0;
     d_step { made = false; looked = 0; found = false; s = 0; n = 0; pc = 10; ended++ };
 #ifdef IN_A_ROW
@@ -207,42 +249,52 @@ next_task:
 #endif
 }
 
+/* in src/thread_pool_core.cpp, run_worker(), run_task() */
 proctype worker(byte me) {
     registers; byte next = NONE; bool abruptly = false; bool timed = false; bool timed_out = false;
     bool tried = false;
 end:
     do
-    :: pc == 10 && hired[me] ->
-        d_step { started[me] = true; next = first_of[me]; pc = (next == NONE -> 12 : 11) }
-    :: pc == 11 ->                                               /* run_task */
-        busy[me] = true;
-        ran[next]++;
+    :: pc == 10 && hired[me] ->                                  /* - the thread begins */
+        d_step { started[me] = true;                             /* = w.started.store(&self) */
+                 next = first_of[me];                            /* = task next = std::move(w.first) */
+                 pc = (next == NONE -> 12 : 11) }                /* = next || take_at_once(w, next) || take_next(w, next) */
+    :: pc == 11 ->
+        busy[me] = true;                                         /* = w.begin_task() */
+        ran[next]++;                                             /* = call(self, t, stop) */
         atomic {
-            busy[me] = false; next = NONE; pc = 12;
+            busy[me] = false; next = NONE; pc = 12;              /* = w.end_task() */
+            /* = abruptly = !run_task(w, next, w.stop) */
             if :: throws -> throws = false; abruptly = true; pc = 14 :: skip fi
         }
-    :: pc == 12 ->                                               /* take_next */
+    :: pc == 12 ->
+        /* in src/thread_pool_core.cpp, take_next() */
 #ifndef NUDGE_AFTER
-        nudged[me] = false;
+        nudged[me] = false;                                      /* = self.take_nudge(); self.take_interrupt() */
 #endif
-        d_step { s = state; n = workers };
+        d_step { s = state; n = workers };                       /* = auto seen = control_.load() */
         if
-        :: s >= STOP || (s >= SHUTDOWN && length == 0) -> d_step { workers--; pc = 15; s = 0; n = 0 }
+        /* = if (seen.at_least(run_state::stop) || (seen.at_least(run_state::shutdown) && is_nothing_queued())) */
+        :: s >= STOP || (s >= SHUTDOWN && length == 0) ->
+            d_step { workers--; pc = 15; s = 0; n = 0 }          /* = control_.remove_worker(); return false */
         :: else ->
 #ifdef NUDGE_AFTER
             nudged[me] = false;
 #endif
             if
+            /* = (timed && timed_out)) && (seen.workers() > 1 || is_nothing_queued()) */
             :: n > core && timed_out && may_leave(n) ->
+                /* = if (control_.try_remove_worker(seen)) return false; continue */
                 d_step { if :: state == s && workers == n -> workers--; pc = 15 :: else fi; s = 0; n = 0 }
-            :: else -> d_step { timed = n > core; s = 0; n = 0; pc = 13 }
+            :: else -> d_step { timed = n > core; s = 0; n = 0; pc = 13 }        /* = seen.workers() > core_size_.load() */
             fi
         fi
-    :: pc == 13 ->                                               /* in the queue */
+    :: pc == 13 ->
         atomic {
             if
-            :: length > 0 ->
-                length--; timed_out = false; pc = 11;
+            :: length > 0 ->                                     /* = queue_->poll_for(idle) */
+                length--; timed_out = false; pc = 11;            /* = next = queue_->take() */
+                /* - the queue: any of them */
                 if
                 :: queued[0] -> next = 0; queued[0] = false
                 :: queued[1] -> next = 1; queued[1] = false
@@ -250,44 +302,54 @@ end:
                 :: queued[2] -> next = 2; queued[2] = false
 #endif
                 fi
+            /* = catch (const interrupted&) { timed_out = false; } */
             :: nudged[me] -> nudged[me] = false; timed_out = false; pc = 12
-            :: timed && length == 0 -> timed_out = true; pc = 12
+            :: timed && length == 0 -> timed_out = true; pc = 12 /* = timed_out = !polled */
             fi
         }
-    :: pc == 14 -> workers--; pc = 15
-    :: pc == 15 ->                                               /* leave */
-        d_step { listed[me] = false; started[me] = false; nudged[me] = false; timed = false;
-                 timed_out = false; then = 16; pc = TERM }
+    :: pc == 14 ->
+        /* in src/thread_pool_core.cpp, leave(), strike_out(), come_back() */
+        workers--; pc = 15                                       /* = if (abruptly) control_.remove_worker() */
+    :: pc == 15 ->
+        d_step { listed[me] = false;                             /* = workers_.pop_back() */
+                 started[me] = false; nudged[me] = false; timed = false; timed_out = false;      /* - the model's */
+                 then = 16; pc = TERM }                          /* = try_terminate() */
     :: pc == 16 ->
-        d_step { s = state; n = workers };
+        d_step { s = state; n = workers };                       /* = const auto seen = control_.load() */
         if
 #ifndef NO_REPLACEMENT
+        /* = const bool has_successor = (abruptly || seen.workers() < needed) */
+        /* = if (!add_worker(nullptr, limit::maximum) && failed_threads_.load() != failed_before) */
         :: s < STOP && (abruptly || n < core) -> tried = true; add(NONE, MOST, 17)
         :: else -> pc = 17
 #else
         :: pc = 19
 #endif
         fi
-    :: pc == 17 ->                                               /* come_back */
+    :: pc == 17 ->
 #ifdef IDLE_LEAVES
         pc = 19
 #else
         if
+        /* = if (!is_stranded() || !count_worker(false, limit::maximum)) return false */
         :: stranded -> d_step { if :: stranded -> workers++; pc = 18 :: else fi }
         :: !stranded -> pc = 19
-        :: tried && !made -> pc = 19                             /* a factory of the user refused */
+        :: tried && !made -> pc = 19                             /* = refused = has_successor && !is_own_factory(factory()) */
         fi
 #endif
     :: pc == 18 ->
         atomic {
             if
-            :: state < STOP -> listed[me] = true; started[me] = true; abruptly = false; tried = false;
-               made = false; s = 0; n = 0; pc = 12
+            :: state < STOP ->                                   /* = if (!control_.load().at_least(run_state::stop) */
+               listed[me] = true;                                /* = workers_.push_back(std::move(again)) */
+               started[me] = true; abruptly = false; tried = false; made = false; s = 0; n = 0;  /* - the model's */
+               pc = 12                                           /* = return true */
             :: else -> pc = 20
             fi
         }
-    :: pc == 20 -> workers--; terminate(19)
+    :: pc == 20 -> workers--; terminate(19)                      /* = control_.remove_worker(); try_terminate() */
     :: pc == 19 ->
+        /* - the thread ends, and there may be another */
         d_step { s = 0; n = 0; made = false; abruptly = false; tried = false; timed_out = false; to = 0;
                  then = 0; first = NONE; most = 0; pc = 10; hired[me] = false }
     common
@@ -295,60 +357,74 @@ end:
 }
 
 #if NEW_CORE != CORE
+/* in src/thread_pool_settings.cpp, set_core_pool_size(), start_for_queued() */
 proctype resizer() {
     registers;
-    core = NEW_CORE;
+    core = NEW_CORE;                                             /* = more = core - core_size_.exchange(core) */
     do
     :: pc == 10 ->
         if
-        :: workers > NEW_CORE -> nudge_all(); pc = 0
-        :: workers <= NEW_CORE && NEW_CORE > CORE && length > 0 -> add(NONE, core, 0)
-        :: else -> pc = 0
+        :: workers > NEW_CORE -> nudge_all(); pc = 0             /* = if (control_.load().workers() > core) nudge_workers() */
+        :: workers <= NEW_CORE && NEW_CORE > CORE && length > 0 ->       /* = else start_for_queued(more) */
+            add(NONE, core, 0)                                   /* = add_worker(nullptr, limit::core) */
+        :: else -> pc = 0                                        /* = if (more <= 0) return */
         fi
     :: pc == 0 -> break
     common
     od;
-    ended++
+    ended++                                                      /* - counted */
 }
 #endif
 
+/* in src/control_word.hpp, advance() */
+/* = while (value(seen).state() < target) */
 inline stop() { d_step { if :: state < STOP -> state = STOP :: else fi } }
 
+/* in src/thread_pool_end.cpp, shutdown(), shutdown_now(), await_end(), drop_if_stranded(), drop_stranded() */
 proctype closer() {
     registers; byte t; bool last = false;
+    /* - the caller: at any time, or when all is run without our help */
     if :: skip :: last = true fi;
-    if :: last -> ended == OTHERS && (refusals > 0 || all_settled) :: else fi;  /* without our help */
+    if :: last -> ended == OTHERS && (refusals > 0 || all_settled) :: else fi;
     last = false;
     do
     :: pc == 10 ->
         if
-        :: skip; d_step { if :: state < SHUTDOWN -> state = SHUTDOWN :: else fi };
-           nudge_all();
-           terminate(11)
+        :: skip;
+           /* = control_.advance(run_state::shutdown) */
+           d_step { if :: state < SHUTDOWN -> state = SHUTDOWN :: else fi };
+           nudge_all();                                          /* = nudge_workers() */
+           terminate(11)                                         /* = try_terminate() */
         :: pc = 20
         fi
-    :: pc == 11 -> if :: stranded -> pc = 12 :: else -> pc = 14 fi
-    :: pc == 12 -> n = workers; made = false;                    /* ensure_worker */
+    :: pc == 11 -> if :: stranded -> pc = 12 :: else -> pc = 14 fi       /* = if (is_stranded()) ensure_worker_quietly() */
+    /* in src/thread_pool_admission.cpp, ensure_worker(); src/thread_pool_core.hpp, lacks_worker() */
+    :: pc == 12 -> n = workers; made = false;                    /* = if (lacks_worker()) or control_.load().workers() */
+        /* = add_worker(nullptr, limit::core_or_one) or std::max(core_size_.load(), 1) */
         if :: n < core -> add(NONE, core, 13) :: else -> pc = 13 fi
-    :: pc == 13 -> if :: !made && workers == 0 -> add(NONE, MOST, 14) :: else -> pc = 14 fi
-    :: pc == 14 && ended == OTHERS ->                            /* the destructor: await_end */
+    :: pc == 13 ->
+        /* - for the one of core_or_one */
+        if :: !made && workers == 0 -> add(NONE, MOST, 14) :: else -> pc = 14 fi
+    :: pc == 14 && ended == OTHERS ->                            /* - the caller: the destructor, when nobody else calls */
+        /* in src/thread_pool_end.cpp, await_end(), drop_if_stranded(), drop_stranded(), shutdown_now() */
         if
-        :: stranded && last -> pc = 20                           /* drop_if_stranded: nobody helps */
-        :: stranded && !last -> last = true; pc = 12
-        :: else -> last = true; pc = 15
+        :: stranded && last -> pc = 20                           /* = const auto dropped = shutdown_now() */
+        :: stranded && !last -> last = true; pc = 12             /* = ensure_worker_quietly() */
+        :: else -> last = true; pc = 15                          /* = while (is_stranded()) */
         fi
     :: pc == 15 ->
         if
-        :: state == TERMINATED && nobody_listed -> pc = 0
+        :: state == TERMINATED && nobody_listed -> pc = 0        /* = state() == run_state::terminated && workers_.empty() */
 #ifndef DROP_ONCE
-        :: stranded && nobody_listed -> last = false; pc = 14
+        :: stranded && nobody_listed -> last = false; pc = 14    /* - leave(), which drops them in its worker */
 #endif
         fi
-    :: pc == 20 ->                                               /* shutdown_now */
+    :: pc == 20 ->
 #ifndef DRAIN_FIRST
-        stop();
+        stop();                                                  /* = control_.advance(run_state::stop) */
 #endif
-        nudge_all();
+        nudge_all();                                             /* = interrupt_workers() */
+        /* = queue_->extract_if([](const task&) { return true; }, never_ran) */
         t = 0;
         do
         :: t < TASKS -> d_step {
@@ -360,14 +436,15 @@ proctype closer() {
         stop();
         nudge_all();
 #endif
-        terminate(14)
+        terminate(14)                                            /* = pool.try_terminate() */
     :: pc == 0 -> break
     common
     od;
-    assert(workers == 0 && length == 0);
-    assert(all_settled)
+    assert(workers == 0 && length == 0);                         /* - checked */
+    assert(all_settled)                                          /* - checked */
 }
 
+/* - who takes part */
 init {
     atomic {
         run worker(0); run worker(1);

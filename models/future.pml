@@ -135,8 +135,7 @@ inline stop_runner() {
     /* - the stop token: users' callbacks; meanwhile the runner may end */
     move(stopping, interrupting, still);                   /* = if (!move(stopping, interrupting)) return */
     if
-    :: still ->
-        assert(in_run);                                    /* - checked: else its thread's control may be gone */
+    :: still -> assert(in_run);                            /* - checked: else its thread's control may be gone */
         if :: runner -> flag = true :: else fi;            /* = stopped = runner()) stopped->interrupt_for(*this) */
         move(interrupting, cancelled, still)               /* = move(interrupting, cancelled) */
     :: else
@@ -182,13 +181,12 @@ active [RUNNERS] proctype runs() {
     /* = reinterpret_cast<word>(&self) | (seen & watched) | running)) return true */
     atomic { won = phase == pending; if :: won -> phase = running; runner = true; in_run = true :: else fi };
     if                                                     /* = if (!start(self)) return */
-    :: won ->
-        /* in include/cadre/detail/future_result.hpp, compute(), set_value() */
-        calls++;                                           /* = call() */
+    /* in include/cadre/detail/future_result.hpp, compute(), set_value() */
+    :: won -> calls++;                                     /* = call() */
         destroyed++;                                       /* = this->drop_callable() */
         begin_completion(won);                             /* = if (!this->begin_completion()) return false */
         if
-        :: won ->
+        :: won ->                                          /* = this->finish(true) */
             if
             :: true -> finish(success)                     /* = if (!thrown) this->set_value() */
             :: true -> finish(failed)                      /* = if (thrown) this->set_exception( */
@@ -260,11 +258,11 @@ active [GETTERS] proctype getter() {
     :: else ->
         /* in include/cadre/detail/condition.hpp, wait_until(), wait_once(), wait(), park() */
         do
-        :: seen_phase = phase;                             /* = while (!holds()) */
+        :: seen_phase = phase;                             /* = holds() */
            if
-           :: done(seen_phase) -> break
+           :: done(seen_phase) -> break                    /* = while (!holds()) */
            :: !done(seen_phase) && timed -> break          /* = if (!wait_once(lock, deadline)) return false */
-           :: !done(seen_phase) ->
+           :: !done(seen_phase) ->                         /* = waiters_.wait(self, lock, deadline) */
                atomic { listed[me] = true; woken[me] = false };    /* = push_back(w) */
                release();                                  /* = lock.unlock() */
                if                                          /* = sleep(w, deadline) */
