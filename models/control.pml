@@ -24,6 +24,9 @@ Simpler than the code:
   - What is stranded at the end is dropped by the closer after one try, in the code also by the worker that
     leaves, and only when a thread was refused.
   - A factory that throws has refused, but for whoever has queued a task; in the code that ends execute().
+  - A worker of a pool that is shut down waits without a limit; in the code for a second at most, against those
+    who empty the queue past the pool.
+  - A worker that was counted but may not come back leaves it at that; in the code it refills the core.
   - take_back() looks whether that ends the pool if it found the task, in the code always.
 
 Checked: each task accepted is run or handed back, once; one refused does neither; TERMINATED means an
@@ -194,8 +197,9 @@ proctype submitter(byte t) {
 next_task:
     do
     :: pc == 10 ->
-        /* = if (seen.workers() < core_size_.load() && add_worker(&t, limit::core)) return true */
-        if :: workers < core -> add(t, core, 11) :: else -> pc = 11 fi
+        /* = const bool must_queue = core == 1 && seen.workers() == 0 && !is_nothing_queued() */
+        /* = if (seen.workers() < core && !must_queue && add_worker(&t, limit::core)) return true */
+        if :: workers < core && !(core == 1 && workers == 0 && length > 0) -> add(t, core, 11) :: else -> pc = 11 fi
     :: pc == 11 ->
         if
         :: made -> accepted[t] = true; pc = 0                    /* = return true */
@@ -304,7 +308,7 @@ end:
                 fi
             /* = catch (const interrupted&) { timed_out = false; } */
             :: nudged[me] -> nudged[me] = false; timed_out = false; pc = 12
-            :: timed && length == 0 -> timed_out = true; pc = 12 /* = timed_out = !polled */
+            :: timed && length == 0 -> timed_out = true; pc = 12 /* = timed_out = timed && !polled */
             fi
         }
     :: pc == 14 ->
