@@ -221,11 +221,11 @@ void timer_core::call_ends(steady_time start) {
 
 /// What a run threw: counted and told before anybody who waits for the end of the task knows.
 bool timer_core::survives(const std::exception_ptr& error) {
-    const bool failed = !is_cancelled();  // else it was made to throw
+    const bool by_itself = !is_cancelled();  // else it was made to throw
     details_->threw = true;
-    count_run(failed);
-    if (failed) queue().tell_failed(*this, error);
-    return failed && details_->when.options.on_error == on_error::keep_going;
+    count_run(by_itself);
+    if (by_itself) queue().tell_failed(*this, error);
+    return by_itself && details_->when.options.on_error == on_error::keep_going;
 }
 
 void timer_core::run_periodic() {
@@ -235,13 +235,13 @@ void timer_core::run_periodic() {
     if (started && !details_->threw) count_run(false);
 }
 
-void timer_core::count_run(bool failed) {
+void timer_core::count_run(bool has_failed) {
     const auto period = details_->when.period;
     const nanoseconds duration = details_->finished - details_->started;
     std::lock_guard lock(details_->mutex);
     auto& so_far = details_->statistics;
     ++so_far.runs;
-    if (failed) ++so_far.failures;
+    if (has_failed) ++so_far.failures;
     so_far.last_duration = duration;
     so_far.longest_duration = std::max(so_far.longest_duration, duration);
     if (period.count() > 0 && duration > period) ++so_far.overruns;

@@ -125,7 +125,7 @@ private:
     void run_periodic();
     steady_time call_begins() const;
     void call_ends(steady_time start);
-    void count_run(bool failed);
+    void count_run(bool has_failed);
     void plan_next_run();
     std::optional<steady_time> time_after(steady_time finished);
 
