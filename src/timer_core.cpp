@@ -247,6 +247,21 @@ void timer_core::count_run(bool has_failed) {
     if (period.count() > 0 && duration > period) ++so_far.overruns;
 }
 
+/// True of a periodic task whose last run took less than the waking of a thread does. For whoever
+/// holds the queue's mutex, while it is queued or the caller runs it.
+bool timer_core::was_quick() const noexcept {
+    constexpr nanoseconds quick = std::chrono::microseconds(10);
+    return periodic_ && details_->finished != steady_time{} &&
+           details_->finished - details_->started <= quick;
+}
+
+/// By how much it may be late so that it runs together with others: no more than what the kernel
+/// allows itself with a sleeping thread unless told otherwise.
+nanoseconds timer_core::slack() const noexcept {
+    constexpr nanoseconds most = std::chrono::microseconds(50);
+    return periodic_ ? std::min(most, details_->when.period / 64) : nanoseconds::zero();
+}
+
 void timer_core::plan_next_run() {
     try {
         const auto finished = is_decorated() ? queue().now() : details_->finished;

@@ -12,11 +12,22 @@
 // periodic task is put in again, and the canceller looks here after it has cancelled.
 //
 // Of the threads that wait while there is a task, one, the leader, sleeps until the time of the
-// head, the others without a time: one task wakes one thread. Whoever leaves the waiting for
-// whatever reason (with a task, by time-out, interrupted) and finds tasks but no leader wakes the
-// thread that has waited longest, which then leads. A new head wakes the leader, to sleep for less
-// long. So, whenever mutex_ is free: if there is a task and somebody waits, there is a leader, or
-// somebody has been woken who will lead.
+// head: one task wakes one thread. Whoever leaves the waiting for whatever reason (with a task, by
+// time-out, interrupted) and finds tasks but no leader calls the thread that has waited longest,
+// which then leads; one is called at a time. A new head wakes the leader, to sleep for less long.
+//
+// To call a thread costs more than many a task. If the task that is taken is a periodic one whose
+// last run was quick, its worker will be back before the other were there. In case it is not, there
+// is the deputy: while the head is such a task, the second who waits sleeps until the leader is
+// overdue by `grace`. As long as it covers for the leader, quick tasks are taken without a call.
+// All others who wait sleep without a time.
+//
+// So, whenever mutex_ is free: if there is a task and somebody waits, there is a leader, or
+// somebody has been called who will lead, or the deputy is asleep until at most `grace` after a
+// quick task was taken or put back.
+//
+// Nor does a leader sleep for a few microseconds only, if the head is periodic: a sleep costs more
+// than that, and among many with one period the next ones come due meanwhile.
 //
 // Times of the wall clock are kept as times of the steady clock, all worked out with one offset, so
 // that their order is that of the wall clock, and anew whenever the two have moved against each
@@ -80,19 +91,21 @@ steady_time steady_time_at(std::chrono::system_clock::time_point wall,
 
 // ---- in and out
 
-void timer_queue::put_in(taken timer, steady_time due, deferred_wake& wake) {
-    const bool by_wall_clock = timer->follows_wall_clock();
+/// True if whoever leads has to look again. If it does not throw, one reference of the caller's is
+/// the queue's from now on.
+bool timer_queue::put_in(timer_core& timer, steady_time due) {
+    const bool by_wall_clock = timer.follows_wall_clock();
     if (by_wall_clock) {  // as the clock is now: it may have been set since `due` was worked out
         if (wall_timers_ == 0)
             wall_offset_ = wall_offset();
         else
             follow_wall_clock();
-        due = steady_time_at(timer->wall_time(), wall_offset_);
+        due = steady_time_at(timer.wall_time(), wall_offset_);
     }
-    timers_.insert(*timer, due, by_wall_clock ? heap::region::near : heap::region::any);
+    timers_.insert(timer, due, by_wall_clock ? heap::region::near : heap::region::any);
     // Whoever leads while nobody follows the wall clock does not look at it.
     const bool is_first_to_follow = by_wall_clock && ++wall_timers_ == 1;
-    if (timer.detach() == timers_.front().timer || is_first_to_follow) wake_leader(wake);
+    return &timer == timers_.front().timer || is_first_to_follow;
 }
 
 timer_queue::taken timer_queue::take_out(timer_core& timer) noexcept {
@@ -105,7 +118,9 @@ bool timer_queue::insert(taken timer, steady_time due) {
     deferred_wake wake;
     std::lock_guard lock(mutex_);
     if (closed_) return false;
-    put_in(std::move(timer), due, wake);
+    const bool must_look = put_in(*timer, due);
+    static_cast<void>(timer.detach());
+    if (must_look) wake_leader(wake);
     return true;
 }
 
@@ -113,7 +128,9 @@ bool timer_queue::admit(taken timer, steady_time due) {
     deferred_wake wake;
     std::lock_guard lock(mutex_);
     if (closed_ || !may_run(core_.load()->state(), *timer, due)) return false;
-    put_in(std::move(timer), due, wake);
+    const bool must_look = put_in(*timer, due);
+    static_cast<void>(timer.detach());
+    if (must_look) wake_leader(wake);
     return true;
 }
 
@@ -233,9 +250,9 @@ timer_queue::given timer_queue::poll_until(steady_time deadline) {
     deferred_wake wake;
     std::unique_lock lock(mutex_);
     try {
-        auto timer = wait_for_head(lock, deadline);
-        appoint_leader(wake);
-        return timer;
+        auto head = wait_for_head(lock, deadline);
+        if (!head.timer || !is_quick(*head.timer) || !is_covered(seen_now_)) appoint_leader(wake);
+        return head;
     } catch (...) {
         appoint_leader(wake);
         throw;
@@ -243,6 +260,9 @@ timer_queue::given timer_queue::poll_until(steady_time deadline) {
 }
 
 namespace {
+
+/// For how long a task may be due and wait for a worker that was expected to be back.
+constexpr std::chrono::nanoseconds grace = std::chrono::microseconds(250);
 
 /// The kernel may let a thread oversleep by its timer slack, 50 microseconds unless told otherwise.
 /// Who leads is to wake on time.
@@ -263,32 +283,59 @@ timer_queue::given timer_queue::wait_for_head(std::unique_lock<std::mutex>& lock
         const auto real_now = std::chrono::steady_clock::now();
         if (deadline != forever && real_now >= deadline) return {};
         auto until = deadline;
-        if (!leader_ && !timers_.empty()) {
-            until = std::min(until, clock_.real_time_of(timers_.front().due));
-            if (wall_timers_ > 0) until = std::min(until, real_now + wall_clock_look);
+        if (timers_.empty()) {
+            // Whoever puts one in calls somebody to lead.
+        } else if (!leader_) {
+            until = std::min(until, leads_until(real_now));
             leader_ = &self;
             wake_on_time();
+        } else if (!deputy_ && is_quick(*timers_.front().timer)) {
+            const auto due = std::min(timers_.front().due, forever - grace);
+            until = deputy_until_ = std::min(until, due + grace);
+            deputy_ = &self;
         }
         waiters_.push_back(self);
         waiters_.park(self, lock, until);
         if (leader_ == &self) leader_ = nullptr;
+        if (deputy_ == &self) deputy_ = nullptr;
+        if (called_ == &self) called_ = nullptr;
     }
+}
+
+bool timer_queue::is_quick(const timer_core& timer) const noexcept {
+    return !counts_flights_ && timer.was_quick();
+}
+
+/// When the leader is to look at the head, which is not due.
+steady_time timer_queue::leads_until(steady_time real_now) const {
+    const auto& [due, timer] = timers_.front();
+    const auto until = std::max(clock_.real_time_of(due), real_now + timer->slack());
+    return wall_timers_ > 0 ? std::min(until, real_now + wall_clock_look) : until;
+}
+
+/// Whether the deputy looks at the queue at most `grace` after this time.
+bool timer_queue::is_covered(steady_time from) const noexcept {
+    return deputy_ && deputy_until_ - grace <= from;
+}
+
+void timer_queue::call(waiter& w, deferred_wake& wake) noexcept {
+    waiters_.remove(w);
+    called_ = &w;
+    wake.wake(w);
 }
 
 /// Lets somebody lead, if there is a task to wait for and nobody does.
 void timer_queue::appoint_leader(deferred_wake& wake) noexcept {
-    if (leader_ || timers_.empty() || waiters_.empty()) return;
-    waiter& next = *waiters_.front();
-    waiters_.remove(next);
-    wake.wake(next);
+    if (leader_ || called_ || timers_.empty() || waiters_.empty()) return;
+    call(*waiters_.front(), wake);
 }
 
 /// The head is another one: whoever leads is to look again.
 void timer_queue::wake_leader(deferred_wake& wake) noexcept {
-    if (!leader_) return appoint_leader(wake);
-    waiter& old = *std::exchange(leader_, nullptr);
-    waiters_.remove(old);
-    wake.wake(old);
+    if (leader_)
+        call(*std::exchange(leader_, nullptr), wake);
+    else
+        appoint_leader(wake);
 }
 
 // ---- clocks
@@ -381,7 +428,11 @@ bool timer_queue::requeue(timer_core& timer, steady_time due, steady_time finish
         auto& core = *core_.load();
         if (!may_run(core.state(), timer, due)) return false;
         seen_now_ = std::max(seen_now_, finished);
-        put_in(taken(&timer), due, wake);
+        const bool must_look = put_in(timer, due);
+        timer.add_ref();
+        // The caller itself will look, when it is done with this task.
+        if (must_look && (leader_ || !is_quick(timer) || !is_covered(std::max(due, seen_now_))))
+            wake_leader(wake);
         lacks_worker = core.lacks_worker();
     }
     if (!lacks_worker) return true;

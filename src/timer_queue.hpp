@@ -122,12 +122,16 @@ private:
     bool may_run(run_state state, const timer_core& timer, steady_time due) const;
 
     // All below need the mutex held.
-    void put_in(taken timer, steady_time due, deferred_wake& wake);
+    bool put_in(timer_core& timer, steady_time due);
     taken take_out(timer_core& timer) noexcept;
     bool is_due();
     void follow_wall_clock();
     given take_head() noexcept;
     given wait_for_head(std::unique_lock<std::mutex>& lock, steady_time deadline);
+    bool is_quick(const timer_core& timer) const noexcept;
+    steady_time leads_until(steady_time real_now) const;
+    bool is_covered(steady_time from) const noexcept;
+    void call(waiter& w, deferred_wake& wake) noexcept;
     void appoint_leader(deferred_wake& wake) noexcept;
     void wake_leader(deferred_wake& wake) noexcept;
 
@@ -148,6 +152,9 @@ private:
     std::chrono::nanoseconds wall_offset_ = {};  // wall clock - steady clock, when last looked
     wait_list waiters_;
     waiter* leader_ = nullptr;  // in waiters_, asleep until the time of the head
+    waiter* deputy_ = nullptr;  // in waiters_, asleep until deputy_until_
+    steady_time deputy_until_ = {};
+    waiter* called_ = nullptr;  // was in waiters_, and has been woken to lead
     bool closed_ = false;
     std::size_t in_flight_ = 0;  // taken and not done with; counted only if the clock is manual
     condition quiet_;            // signalled when in_flight_ falls to 0, or tasks are taken out

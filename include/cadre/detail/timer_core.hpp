@@ -126,6 +126,8 @@ private:
     steady_time call_begins() const;
     void call_ends(steady_time start);
     void count_run(bool has_failed);
+    bool was_quick() const noexcept;
+    std::chrono::nanoseconds slack() const noexcept;
     void plan_next_run();
     std::optional<steady_time> time_after(steady_time finished);
 

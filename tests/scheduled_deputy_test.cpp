@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Of periodic tasks that were quick so far, it is expected that they will be: whoever takes one
+// wakes nobody. What becomes of the others if that was wrong.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "support/held_task.hpp"
+#include "support/waiting_call.hpp"
+#include <cadre/scheduled_thread_pool_executor.hpp>
+
+namespace cadre::testing {
+namespace {
+
+TEST(scheduled_deputy, runs_the_others_when_a_task_that_used_to_be_quick_is_held_up) {
+    scheduled_thread_pool_executor pool(2);
+    gate may_end;
+    std::atomic<int> runs = 0;
+    std::atomic<int> others = 0;
+    (void)pool.schedule_at_fixed_rate(
+        [&] {
+            if (++runs > 20) may_end.wait();
+        },
+        1ms, 1ms);
+    (void)pool.schedule_at_fixed_rate([&] { ++others; }, 1ms, 1ms);
+    ASSERT_TRUE(eventually([&] { return runs > 20; }));
+    const int before = others;
+    EXPECT_TRUE(eventually([&] { return others >= before + 20; }));
+    EXPECT_TRUE(pool.schedule([] {}, 1ms).wait_for(guard));
+    may_end.open();
+    pool.shutdown_now();
+}
+
+TEST(scheduled_deputy, runs_the_others_when_the_next_to_be_held_up_is_any_of_them) {
+    constexpr int workers = 4;
+    scheduled_thread_pool_executor pool(workers);
+    gate may_end;
+    std::atomic<bool> hold = false;
+    std::atomic<int> held = 0;
+    std::atomic<int> others = 0;
+    for (int i = 0; i < 20; ++i)
+        (void)pool.schedule_at_fixed_rate(
+            [&] {
+                ++others;
+                if (hold.exchange(false)) {
+                    ++held;
+                    may_end.wait();
+                }
+            },
+            1ms, 1ms);
+    for (int stuck = 1; stuck < workers; ++stuck) {
+        int before = others;
+        EXPECT_TRUE(eventually([&] { return others >= before + 200; }));  // all are quick again
+        hold = true;
+        EXPECT_TRUE(eventually([&] { return held == stuck; }));
+        before = others;
+        EXPECT_TRUE(eventually([&] { return others >= before + 200; }));
+    }
+    may_end.open();
+    pool.shutdown_now();
+}
+
+TEST(scheduled_deputy, takes_its_turn_whoever_leaves_and_does_not_come_back) {
+    scheduled_thread_pool_executor pool{1, [](const std::function<void()>&) { return thread(); }};
+    std::atomic<int> runs = 0;
+    (void)pool.schedule_at_fixed_rate([&] { ++runs; }, 0s, 3ms);
+    for (int i = 0; i < 30; ++i) {
+        std::vector<std::unique_ptr<waiting_call>> takers;
+        for (int n = 0; n < 4; ++n)
+            takers.push_back(std::make_unique<waiting_call>([&] { pool.queue().take()(); }));
+        if (i % 5 < 4) takers[static_cast<std::size_t>(i % 5)]->interrupt();
+        for (const auto& one : takers) EXPECT_TRUE(eventually([&] { return one->is_over(); }));
+    }
+    EXPECT_GE(runs, 30 * 3);
+    pool.shutdown_now();
+}
+
+}  // namespace
+}  // namespace cadre::testing
