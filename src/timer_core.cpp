@@ -132,10 +132,7 @@ nanoseconds timer_core::delay() const {
 }
 
 task_statistics timer_core::statistics() const {
-    if (periodic_) {
-        std::lock_guard lock(details_->mutex);
-        return details_->statistics;
-    }
+    if (periodic_) return details_->statistics.read();
     task_statistics plain;
     const auto how = state();
     if (how != future_state::success && how != future_state::failed) return plain;
@@ -238,13 +235,7 @@ void timer_core::run_periodic() {
 void timer_core::count_run(bool has_failed) {
     const auto period = details_->when.period;
     const nanoseconds duration = details_->finished - details_->started;
-    std::lock_guard lock(details_->mutex);
-    auto& so_far = details_->statistics;
-    ++so_far.runs;
-    if (has_failed) ++so_far.failures;
-    so_far.last_duration = duration;
-    so_far.longest_duration = std::max(so_far.longest_duration, duration);
-    if (period.count() > 0 && duration > period) ++so_far.overruns;
+    details_->statistics.count(duration, has_failed, period.count() > 0 && duration > period);
 }
 
 /// True of a periodic task whose last run took less than the waking of a thread does. For whoever

@@ -2,13 +2,59 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
+#include <chrono>
+#include <cstdint>
+#include <thread>
 
 #include <cadre/detail/timer_core.hpp>
 
 #include "timer_queue.hpp"
 
 namespace cadre::detail {
+
+/// What a periodic task has done so far. Written by whoever runs it, one at a time; read by
+/// anybody, without a lock: a reader that sees a number of a newer count sees by version_ that it
+/// must read again.
+class run_statistics {
+public:
+    void count(std::chrono::nanoseconds duration, bool has_failed, bool is_overrun) noexcept {
+        const auto version = version_.load(std::memory_order_relaxed);
+        version_.store(version + 1, std::memory_order_relaxed);
+        // release: who sees one of these sees the odd version; pairs with read().
+        add(runs_, 1);
+        if (has_failed) add(failures_, 1);
+        if (is_overrun) add(overruns_, 1);
+        last_.store(duration, std::memory_order_release);
+        if (duration > longest_.load(std::memory_order_relaxed))
+            longest_.store(duration, std::memory_order_release);
+        version_.store(version + 2, std::memory_order_release);
+    }
+    task_statistics read() const noexcept {
+        for (;;) {
+            const auto version = version_.load(std::memory_order_acquire);
+            const task_statistics seen{.runs = runs_.load(std::memory_order_acquire),
+                                       .failures = failures_.load(std::memory_order_acquire),
+                                       .last_duration = last_.load(std::memory_order_acquire),
+                                       .longest_duration = longest_.load(std::memory_order_acquire),
+                                       .overruns = overruns_.load(std::memory_order_acquire)};
+            if (version % 2 == 0 && version == version_.load(std::memory_order_relaxed))
+                return seen;
+            std::this_thread::yield();
+        }
+    }
+
+private:
+    static void add(std::atomic<std::int64_t>& number, std::int64_t more) noexcept {
+        number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_release);
+    }
+
+    std::atomic<std::uint32_t> version_ = 0;  // odd: being written
+    std::atomic<std::int64_t> runs_ = 0;
+    std::atomic<std::int64_t> failures_ = 0;
+    std::atomic<std::int64_t> overruns_ = 0;
+    std::atomic<std::chrono::nanoseconds> last_ = {};
+    std::atomic<std::chrono::nanoseconds> longest_ = {};
+};
 
 /// What a timer has beside its time, if it is more than a plain one-shot.
 struct timer_core::details {
@@ -29,8 +75,7 @@ struct timer_core::details {
     std::atomic<decoration_state> decoration = decoration_state::none;
     task decorated;
 
-    mutable std::mutex mutex;  // guards statistics
-    task_statistics statistics;
+    run_statistics statistics;
 };
 
 /// A timer as hooks and predicates see it; running it does nothing.

@@ -212,7 +212,7 @@ bool timer_queue::is_due() {
     if (timers_.empty()) return false;
     const auto due = timers_.front().due;
     if (due <= seen_now_) return true;  // the clock never goes back
-    seen_now_ = clock_.now();
+    seen_now_ = now();
     return due <= seen_now_;
 }
 
@@ -273,7 +273,7 @@ void wake_on_time() noexcept {
 
 }  // namespace
 
-timer_queue::given timer_queue::wait_for_head(std::unique_lock<std::mutex>& lock,
+timer_queue::given timer_queue::wait_for_head(std::unique_lock<small_mutex>& lock,
                                               steady_time deadline) {
     for (;;) {
         follow_wall_clock();

@@ -10,6 +10,7 @@
 
 #include <cadre/clock.hpp>
 #include <cadre/detail/condition.hpp>
+#include <cadre/detail/small_mutex.hpp>
 #include <cadre/detail/timer_core.hpp>
 #include <cadre/function_ref.hpp>
 #include <cadre/thread_pool_executor.hpp>
@@ -89,7 +90,9 @@ public:
         return counts_flights_ ? 0 : std::max<std::int64_t>(due.time_since_epoch().count(), 1);
     }
 
-    steady_time now() const { return clock_.now(); }
+    steady_time now() const {
+        return counts_flights_ ? clock_.now() : std::chrono::steady_clock::now();
+    }
     scheduler_clock& clock() const { return clock_; }
     /// The point of the steady clock at which, as things are, the wall clock shows this.
     steady_time steady_time_of(std::chrono::system_clock::time_point wall) const;
@@ -127,7 +130,7 @@ private:
     bool is_due();
     void follow_wall_clock();
     given take_head() noexcept;
-    given wait_for_head(std::unique_lock<std::mutex>& lock, steady_time deadline);
+    given wait_for_head(std::unique_lock<small_mutex>& lock, steady_time deadline);
     bool is_quick(const timer_core& timer) const noexcept;
     steady_time leads_until(steady_time real_now) const;
     bool is_covered(steady_time from) const noexcept;
@@ -145,7 +148,7 @@ private:
     // pool closes the queue before it goes, and by a worker of that pool.
     std::atomic<thread_pool_core*> core_ = nullptr;
 
-    mutable std::mutex mutex_;                   // guards all below
+    mutable small_mutex mutex_;                  // guards all below
     heap timers_;                                // each counted
     steady_time seen_now_ = steady_time::min();  // the clock has shown this
     std::size_t wall_timers_ = 0;                // how many of them follow the wall clock

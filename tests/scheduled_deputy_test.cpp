@@ -8,14 +8,18 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "support/held_task.hpp"
 #include "support/waiting_call.hpp"
 #include <cadre/scheduled_thread_pool_executor.hpp>
+#include <timer_details.hpp>
 
 namespace cadre::testing {
 namespace {
+
+using std::chrono::nanoseconds;
 
 TEST(scheduled_deputy, runs_the_others_when_a_task_that_used_to_be_quick_is_held_up) {
     scheduled_thread_pool_executor pool(2);
@@ -78,6 +82,23 @@ TEST(scheduled_deputy, takes_its_turn_whoever_leaves_and_does_not_come_back) {
     }
     EXPECT_GE(runs, 30 * 3);
     pool.shutdown_now();
+}
+
+TEST(run_statistics, are_read_as_of_one_run) {
+    constexpr int count = 200'000;
+    detail::run_statistics statistics;
+    const std::jthread runner([&] {
+        for (int i = 1; i <= count; ++i) statistics.count(nanoseconds(i), true, true);
+    });
+    for (std::int64_t seen = 0; seen < count;) {
+        const auto now = statistics.read();
+        ASSERT_GE(now.runs, seen);
+        seen = now.runs;
+        ASSERT_EQ(now.failures, seen);
+        ASSERT_EQ(now.overruns, seen);
+        ASSERT_EQ(now.last_duration, nanoseconds(seen));
+        ASSERT_EQ(now.longest_duration, nanoseconds(seen));
+    }
 }
 
 }  // namespace
