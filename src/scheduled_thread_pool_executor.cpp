@@ -114,7 +114,10 @@ void scheduled_thread_pool_executor::start_timer(detail::intrusive_ptr<detail::t
         return;
     }
     try {
-        if (!timers_->admit(timer, due)) {  // shut down since
+        using admission = detail::timer_queue::admission;
+        const auto how = timers_->admit(timer, due);
+        if (how == admission::settled) return;
+        if (how == admission::refused) {  // shut down since
             timer->cancel(false);
             return;
         }

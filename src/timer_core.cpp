@@ -77,7 +77,7 @@ timer_core::details& timer_core::detailed() {
     return *details_;
 }
 
-void timer_core::prepare(timer_queue& queue, timetable when) {
+void timer_core::prepare(timer_queue& queue, timetable&& when) {
     queue.add_ref();
     queue_ = &queue;
     periodic_ = when.how != timetable::kind::once;

@@ -124,14 +124,21 @@ bool timer_queue::insert(taken timer, steady_time due) {
     return true;
 }
 
-bool timer_queue::admit(taken timer, steady_time due) {
+timer_queue::admission timer_queue::admit(taken& timer, steady_time due) {
     deferred_wake wake;
     std::lock_guard lock(mutex_);
-    if (closed_ || !may_run(core_.load()->state(), *timer, due)) return false;
+    if (closed_) return admission::refused;
+    const auto& core = *core_.load();
+    const auto state = core.state();
+    if (!may_run(state, *timer, due)) return admission::refused;
+    const bool is_settled = state == run_state::running && !core.lacks_worker();
     const bool must_look = put_in(*timer, due);
-    static_cast<void>(timer.detach());
+    if (is_settled)
+        static_cast<void>(timer.detach());
+    else
+        timer->add_ref();
     if (must_look) wake_leader(wake);
-    return true;
+    return is_settled ? admission::settled : admission::unsettled;
 }
 
 timer_queue::taken timer_queue::remove(timer_core& timer) {

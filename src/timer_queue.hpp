@@ -50,8 +50,14 @@ public:
 
     /// Strong guarantee: if there is no memory, the task is not queued. False if closed.
     bool insert(taken timer, steady_time due);
-    /// The same, but false also if the pool's state and the policies forbid that it runs.
-    bool admit(taken timer, steady_time due);
+    /// What became of a task that was to be queued.
+    enum class admission {
+        refused,    // the queue is closed, or the pool's state and the policies forbid that it runs
+        settled,    // the pool runs and has its threads; the caller's reference is the queue's now
+        unsettled,  // the caller is to see to a thread, and to look whether the pool has ended
+    };
+    /// Strong guarantee.
+    admission admit(taken& timer, steady_time due);
     /// The first task that is due; nothing if none is, or none was by the deadline.
     given poll();
     given poll_until(steady_time deadline);

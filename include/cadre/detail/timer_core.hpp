@@ -70,7 +70,7 @@ public:
     ~timer_core() override;
 
     /// Once, before anybody else knows it.
-    void prepare(timer_queue& queue, timetable when);
+    void prepare(timer_queue& queue, timetable&& when);
     /// Has this function make of it what is run.
     void decorate(const std::function<task(task)>& decorator);
     /// Nobody has a future of it: what it throws is told to the pool's uncaught_exception. Once,
