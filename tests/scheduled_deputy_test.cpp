@@ -24,11 +24,12 @@ using std::chrono::nanoseconds;
 TEST(scheduled_deputy, runs_the_others_when_a_task_that_used_to_be_quick_is_held_up) {
     scheduled_thread_pool_executor pool(2);
     gate may_end;
+    std::atomic<bool> was_let_go = true;
     std::atomic<int> runs = 0;
     std::atomic<int> others = 0;
     (void)pool.schedule_at_fixed_rate(
         [&] {
-            if (++runs > 20) may_end.wait();
+            if (++runs > 20 && !may_end.wait()) was_let_go = false;
         },
         1ms, 1ms);
     (void)pool.schedule_at_fixed_rate([&] { ++others; }, 1ms, 1ms);
@@ -37,6 +38,7 @@ TEST(scheduled_deputy, runs_the_others_when_a_task_that_used_to_be_quick_is_held
     EXPECT_TRUE(eventually([&] { return others >= before + 20; }));
     EXPECT_TRUE(pool.schedule([] {}, 1ms).wait_for(guard));
     may_end.open();
+    EXPECT_TRUE(was_let_go);
     pool.shutdown_now();
 }
 
@@ -44,6 +46,7 @@ TEST(scheduled_deputy, runs_the_others_when_the_next_to_be_held_up_is_any_of_the
     constexpr int workers = 4;
     scheduled_thread_pool_executor pool(workers);
     gate may_end;
+    std::atomic<bool> was_let_go = true;
     std::atomic<bool> hold = false;
     std::atomic<int> held = 0;
     std::atomic<int> others = 0;
@@ -53,7 +56,7 @@ TEST(scheduled_deputy, runs_the_others_when_the_next_to_be_held_up_is_any_of_the
                 ++others;
                 if (hold.exchange(false)) {
                     ++held;
-                    may_end.wait();
+                    if (!may_end.wait()) was_let_go = false;
                 }
             },
             1ms, 1ms);
@@ -66,6 +69,7 @@ TEST(scheduled_deputy, runs_the_others_when_the_next_to_be_held_up_is_any_of_the
         EXPECT_TRUE(eventually([&] { return others >= before + 200; }));
     }
     may_end.open();
+    EXPECT_TRUE(was_let_go);
     pool.shutdown_now();
 }
 
