@@ -3,10 +3,11 @@
 #include "pool_task.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include <cadre/errors.hpp>
 
-#include "coarse_clock.hpp"
+#include "coarse_stamp.hpp"
 
 namespace cadre::detail {
 
@@ -44,18 +45,13 @@ struct stamped_task : in_recycled_memory {
 }  // namespace
 
 std::int64_t task_access::coarse_stamp_of(std::uintptr_t identity) noexcept {
-    static const std::int64_t behind = [] {
-        std::timespec tick{};
-        ::clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
-        return std::int64_t{tick.tv_nsec};
-    }();
-    constexpr auto times = (std::int64_t{1} << coarse_time_bits) - 1;
-    const auto now = coarse_now();
+    constexpr auto ticks = (std::int64_t{1} << coarse_tick_bits) - 1;
+    const std::int64_t now = std::chrono::steady_clock::now().time_since_epoch().count();
     const auto then =
-        static_cast<std::int64_t>(std::uint64_t{identity} >> (coarse_number_bits + 1)) & times;
-    const auto ago = ((now >> coarse_unit_bits) - then) & times;
-    // The end of that unit, seen a tick too late.
-    return (((now >> coarse_unit_bits) - ago + 1) << coarse_unit_bits) + behind;
+        static_cast<std::int64_t>(std::uint64_t{identity} >> (coarse_number_bits + 1)) & ticks;
+    const auto ago = ((now >> tick_bits) - then) & ticks;
+    // A tick is up to a unit old when it is set, and stays for another.
+    return std::min(((now >> tick_bits) - ago + 2) << tick_bits, now);
 }
 
 task stamped(task t, std::int64_t stamp) { return task(stamped_task(std::move(t), stamp)); }

@@ -12,7 +12,7 @@
 #include <cadre/context.hpp>
 #include <cadre/errors.hpp>
 
-#include "coarse_clock.hpp"
+#include "coarse_stamp.hpp"
 
 namespace cadre::detail {
 
@@ -48,9 +48,10 @@ std::uintptr_t new_number() noexcept {
 /// Odd, so that it is no address of a future's state.
 std::uintptr_t identity_of(std::uintptr_t number) noexcept { return number << 1 | 1; }
 
-/// True for one number in 128, without a pattern: a thread may feed several pools in turns.
+/// True for one number in 512, which are spread evenly over every sequence of equal steps: a thread
+/// may feed several pools in turns, or tasks that are slow at every tenth.
 bool is_in_sample(std::uintptr_t number) noexcept {
-    return static_cast<std::uint64_t>(number) * 0x9e3779b97f4a7c15u >> 57 == 0;
+    return static_cast<std::uint64_t>(number) * 0x9e3779b97f4a7c15u >> 55 == 0;
 }
 
 /// Gives a task without identity one that no other task has, made of the stamp, so that it needs
@@ -110,9 +111,9 @@ void thread_pool_core::prepare(task& t) {
         return;
     }
     const auto number = is_new ? new_number() : 0;
-    if (is_new && has_room_for_coarse_stamp && observer_->samples() && !is_in_sample(number) &&
-        task_access::is_bare(t))
-        return task_access::set_identity(t, coarse_identity(number));
+    const auto tick = has_room_for_coarse_stamp ? observer_->tick() : 0;
+    if (is_new && tick != 0 && !is_in_sample(number) && task_access::is_bare(t))
+        return task_access::set_identity(t, coarse_identity(number, tick));
     if (const auto stamp = observer_->task_submitted())
         if (!stamp_inside(t, stamp)) t = stamped(std::move(t), stamp);
     if (task_access::identity(t) == 0) task_access::set_identity(t, identity_of(number));

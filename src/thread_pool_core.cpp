@@ -37,7 +37,6 @@
 
 #include <cadre/errors.hpp>
 
-#include "coarse_clock.hpp"
 #include "report.hpp"
 
 namespace cadre::detail {
@@ -145,7 +144,7 @@ inline bool thread_pool_core::take_at_once(worker& w, task& next) noexcept {
     if (!(fifo_ || stealing_) || w.started.load(std::memory_order_relaxed)->has_flags())
         return false;
     const auto seen = control_.load();
-    return seen.is_running() && seen.workers() <= maximum_size_.load() &&
+    return !seen.at_least(run_state::stop) && seen.workers() <= maximum_size_.load() &&
            (fifo_ ? fifo_->try_take(next) : stealing_->try_take(next)) && next;
 }
 
@@ -221,23 +220,24 @@ bool thread_pool_core::run_task(worker& w, task& t, stop_slot& stop) noexcept {
     return clean;
 }
 
-/// Cheap things first. The clock keeps tasks that are not tiny from being passed over in a row.
+/// Until the observer ticks, and not inside another task.
 inline bool thread_pool_core::is_passed_over(const worker& w, const task& t) const noexcept {
     const auto* const seen = w.observed;
-    return seen && seen->passed_over.load(std::memory_order_relaxed) < seen->pass_up_to &&
-           task_access::is_bare(t) && observer_->samples() && worker::running(w.tally()) == 1 &&
-           coarse_now() <= seen->pass_until;
+    return seen && observer_->tick() == seen->pass_during && task_access::has_coarse_stamp(t) &&
+           seen->is_idle();
 }
 
-bool thread_pool_core::call_observed(worker& w, task& t, stop_slot& stop) noexcept {
+inline bool thread_pool_core::call_observed(worker& w, task& t, stop_slot& stop) noexcept {
+    if (!is_passed_over(w, t)) return call_watched(w, t, stop);
+    w.observed->begin_passed_over();
+    const bool clean = call(*w.started.load(std::memory_order_relaxed), t, stop);
+    w.observed->end_passed_over(observer_->tick());
+    if (!clean) observer_->passed_over_failed(w.observed);
+    return clean;
+}
+
+bool thread_pool_core::call_watched(worker& w, task& t, stop_slot& stop) noexcept {
     auto& self = *w.started.load(std::memory_order_relaxed);
-    if (is_passed_over(w, t)) {
-        w.observed->begin_passed_over();
-        const bool clean = call(self, t, stop);
-        w.observed->end_passed_over();
-        if (!clean) observer_->passed_over_failed(w.observed);
-        return clean;
-    }
     const intrusive_ptr<future_core> result(result_of(t));  // kept, to be asked how it ended
     task_observer::frame watched;
     observer_->task_begins(w.observed, t, watched);

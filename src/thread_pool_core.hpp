@@ -148,6 +148,7 @@ private:
     bool run_task(worker& w, task& t, stop_slot& stop) noexcept;
     bool is_passed_over(const worker& w, const task& t) const noexcept;
     bool call_observed(worker& w, task& t, stop_slot& stop) noexcept;
+    bool call_watched(worker& w, task& t, stop_slot& stop) noexcept;
     bool call(thread_control& self, task& t, stop_slot& stop) noexcept;
     bool run_meanwhile(worker& w);
     void run_nested(worker& w, task& t) noexcept;

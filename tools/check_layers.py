@@ -42,7 +42,7 @@ TABLE = [
     ("thread", "base"),
     ("thread_factories", "base"),
     ("futex", "base"),
-    ("coarse_clock", "base"),
+    ("coarse_stamp", "base"),
     ("forks", "base"),
     ("wait_graph", "base"),
     ("context_lock", "base"),

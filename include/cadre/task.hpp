@@ -288,6 +288,9 @@ private:
 
 namespace detail {
 
+/// A tick is so many bits of a time in nanoseconds: about a millisecond.
+inline constexpr int tick_bits = 20;
+
 /// What pools and futures may do with a task.
 struct task_access {
     static std::uintptr_t identity(const task& t) noexcept { return t.identity_; }
@@ -301,7 +304,7 @@ struct task_access {
     }
     /// In an odd identity: the bits below, but for the lowest, are a stamp.
     static constexpr std::uintptr_t stamp_inside = ~(~std::uintptr_t{0} >> 1);
-    /// With the one above: some of the bits below are a coarse stamp. See coarse_clock.hpp.
+    /// With the one above: some of the bits below are a tick. See coarse_stamp.hpp.
     static constexpr std::uintptr_t coarse_stamp = stamp_inside >> 1;
     static bool has_stamp_inside(const task& t) noexcept {
         return (t.identity_ & (stamp_inside | coarse_stamp | 1)) == (stamp_inside | 1);
@@ -312,10 +315,11 @@ struct task_access {
                !(t.operations_ && t.operations_->stamp);
     }
     CADRE_API static std::int64_t coarse_stamp_of(std::uintptr_t identity) noexcept;
-    /// True for a callable as the user gave it: it has no name, nor an exact stamp, nor a future.
+    /// True for a callable as the user gave it: it has no name, nor a future, nor anything wrapped
+    /// round it.
     static bool is_bare(const task& t) noexcept {
         return t.operations_ && !t.operations_->name && !t.operations_->stamp &&
-               !has_stamp_inside(t) && (t.identity_ == 0 || (t.identity_ & 1) != 0);
+               (t.identity_ == 0 || (t.identity_ & 1) != 0);
     }
     /// Destroys the callable and lets its exceptions through.
     static void release(task& t) { t.release(); }

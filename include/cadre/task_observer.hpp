@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 #include <cadre/detail/export.hpp>
@@ -21,28 +22,35 @@ public:
         const void* pointers[2];
     };
 
-    /// What an observer keeps for a worker begins with this. An observer that samples() may have
-    /// the worker pass over some bare tasks, which have no name, no exact stamp and no future: the
-    /// pool counts them here, without a call of the observer. Written by the worker alone, so
-    /// without atomic additions.
+    /// What an observer keeps for a worker begins with this. The worker passes over tasks with a
+    /// coarse stamp while the tick is `pass_during`: the pool counts them here, without a call of
+    /// the observer. Written by the worker alone, so without atomic additions.
     struct worker_record {
+        static constexpr std::uint64_t never = ~std::uint64_t{0};
+
         std::atomic<std::uint64_t> generation = 0;   ///< odd while a task runs
         std::atomic<std::uint64_t> passed_over = 0;  ///< tasks that have ended
-        // The worker's own: it passes over tasks up to this number, while a coarse clock shows no
-        // later time than this.
-        std::uint64_t pass_up_to = 0;
-        std::int64_t pass_until = 0;
+        // The worker's own.
+        std::uint64_t pass_during = never;
+        bool was_late = false;  // the tick changed while the last that was passed over ran
 
+        /// False inside another task.
+        bool is_idle() const noexcept {
+            return generation.load(std::memory_order_relaxed) % 2 == 0;
+        }
         void begin_passed_over() noexcept {
             // release: who sees the generation sees what was written before.
             generation.store(generation.load(std::memory_order_relaxed) + 1,
                              std::memory_order_release);
         }
-        void end_passed_over() noexcept {
+        void end_passed_over(std::uint64_t tick) noexcept {
             passed_over.store(passed_over.load(std::memory_order_relaxed) + 1,
                               std::memory_order_relaxed);
             generation.store(generation.load(std::memory_order_relaxed) + 1,
                              std::memory_order_release);
+            if (tick == pass_during) return;
+            pass_during = never;
+            was_late = true;
         }
     };
 
@@ -67,23 +75,35 @@ public:
     /// The thread factory refused or threw.
     virtual void thread_failed() noexcept = 0;
 
-    /// True if bare tasks may be passed over, and most of them have only a coarse stamp, of some
-    /// milliseconds, that the pool takes without a call of the observer.
-    bool samples() const noexcept { return samples_.load(std::memory_order_relaxed); }
+    /// Not 0 while an observer does not want to see every bare task, which has neither name nor
+    /// future: then most of them get this number for a coarse stamp, without a call of the
+    /// observer, and workers may pass over these. It is the time of the steady clock in units of
+    /// `tick_unit`, as of the last time the observer set it.
+    std::uint64_t tick() const noexcept { return tick_.load(std::memory_order_relaxed); }
+    static constexpr std::chrono::nanoseconds tick_unit{std::int64_t{1} << detail::tick_bits};
 
     /// What task_submitted() gave that task, or, if it has a coarse stamp, the latest time of the
-    /// steady clock at which it may have been submitted; 0 if nobody knows. Of a task that is due
-    /// at a time, that time, once it has come.
+    /// steady clock at which it was submitted if the ticks came in time; 0 if nobody knows. Of a
+    /// task that is due at a time, that time, once it has come.
     static std::int64_t stamp_of(const task& t) noexcept { return detail::task_access::stamp(t); }
     static bool has_coarse_stamp(const task& t) noexcept {
         return detail::task_access::has_coarse_stamp(t);
     }
+    /// It has neither name nor future.
+    static bool is_bare(const task& t) noexcept { return detail::task_access::is_bare(t); }
 
 protected:
-    void sample(bool some) noexcept { samples_.store(some); }
+    /// For an observer that sees to it that this is called at least once in each unit.
+    void set_tick(std::uint64_t tick) noexcept { tick_.store(tick); }
+    /// Sets it to that if it is less, unless it is 0 or changes just now.
+    void move_tick_on(std::uint64_t to) noexcept {
+        auto seen = tick();
+        if (seen != 0 && seen < to)
+            tick_.compare_exchange_strong(seen, to, std::memory_order_relaxed);
+    }
 
 private:
-    std::atomic<bool> samples_ = false;
+    std::atomic<std::uint64_t> tick_ = 0;
 };
 
 }  // namespace cadre

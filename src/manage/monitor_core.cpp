@@ -6,14 +6,29 @@
 // at a time.
 //
 // The clock is read twice for each task: where it is submitted, and where it ends; on a busy worker
-// that is the beginning of the next. Even that costs more than an empty task itself. So while the
-// last tasks of a worker took less than `tiny`, and nobody set a limit, it passes over up to
-// `in_a_batch` bare tasks, which have neither name nor future, before it times the next one: they
-// count as long as the one that was timed before them. What they took beyond that, if they were not
-// tiny after all, goes to one of them, and a coarse clock keeps such tasks from being passed over
-// in a row. Submitters meanwhile give most bare tasks a stamp of that coarse clock, good enough to
-// see how long one is queued; when such a task begins, its wait counts as the last one measured
-// unless it was a long one.
+// that is the beginning of the next. That costs more than an empty task itself. So while tiny tasks
+// come fast, and no limit needs exact times, there is a tick: a number that a thread of its own,
+// the ticker, moves on about every millisecond. Bare tasks, which have neither name nor future, get
+// it for a coarse stamp, but for one in 512, which is stamped exactly. A worker whose last bare
+// tasks took less than `tiny` passes over those with a coarse stamp until the tick moves on, which
+// then costs a few loads and stores. The others it times, as ever: these are the samples.
+//
+// What is recorded of tasks that were passed over:
+// - The run time of the next sample, for it was chosen without regard to what it takes.
+// - But if the tick moved on while such a task ran, it is the last to be passed over, and the next
+//   thing the worker does is to read the clock: it took the time since the last reading, which is
+//   too long by a tick at most. It stands for itself alone, as does a sample during which the tick
+//   moved on. So nothing that takes longer than a tick is missed, or counted twice.
+// - The same for one of them if the tick came late, for want of a processor, and the clock shows
+//   more than two ticks where tiny tasks were.
+// - The wait of the task that was last timed: by its stamp if that is exact, else the wait of the
+//   one before, as far as the coarse stamp admits that.
+// - Before the worker sleeps or leaves, what is left is recorded by the last sample.
+// A row of tasks that took longer than tiny ones without any hint of that by a sample, as some of
+// many do, makes the worker time ever longer rows before it passes over tasks again.
+//
+// Whoever submits or ends a sample moves the tick on, too, if the ticker is late. When few tasks
+// are passed over the ticks end, and everything is timed again.
 //
 // The generation of a slot is odd while a task runs. Who wants to interrupt a task locks the slot,
 // looks at the generation, and interrupts; a worker that is to be interrupted at all passes through
@@ -29,8 +44,13 @@ namespace {
 
 constexpr std::int64_t tiny = 2000;  // ns
 constexpr int tiny_in_a_row = 16;
-constexpr std::uint64_t in_a_batch = 127;
-constexpr std::int64_t long_wait = 50'000'000;  // ns: a coarse stamp is good enough
+constexpr int most_in_a_row = 1024;
+constexpr std::int64_t tiny_each = 16'000;  // ns: of tasks that are worth a tick, one comes
+constexpr std::int64_t tick_ns = task_observer::tick_unit.count();
+constexpr std::uint64_t worth_a_tick = 64;  // tasks
+constexpr int most_quiet_ticks = 16;
+constexpr std::uint64_t burst = 64;               // tasks
+constexpr std::int64_t calm_for = 1'000'000'000;  // ns without ticks for bursts that are not tiny
 constexpr std::string_view other = "other";
 
 void bump(std::atomic<std::uint64_t>& counter, std::uint64_t n) noexcept {
@@ -59,7 +79,7 @@ monitor_core::monitor_core(monitor_options options) : max_names_(options.max_tas
     names_full_.store(max_names_ == 0);
 }
 
-monitor_core::~monitor_core() = default;
+monitor_core::~monitor_core() { ticker_->stop(*this); }
 
 task_observer::worker_record* monitor_core::worker_begins() noexcept {
     threads_started_.fetch_add(1, std::memory_order_relaxed);
@@ -75,7 +95,7 @@ task_observer::worker_record* monitor_core::worker_begins() noexcept {
         free_.pop_back();
         slot->thread = std::move(handle);
         slot->clock = 0;
-        slot->pass_up_to = 0;
+        slot->pass_during = worker_record::never;
         return slot;
     } catch (const std::bad_alloc&) {
         return nullptr;  // it is not watched then
@@ -86,7 +106,7 @@ void monitor_core::worker_ends(worker_record* worker) noexcept {
     threads_ended_.fetch_add(1, std::memory_order_relaxed);
     if (!worker) return;
     auto* slot = static_cast<worker_slot*>(worker);
-    record_passed_over(*slot, now_ns());
+    settle(*slot);
     std::unique_ptr<thread_handle> handle;
     const std::lock_guard lock(mutex_);
     handle.swap(slot->thread);
@@ -96,24 +116,73 @@ void monitor_core::worker_ends(worker_record* worker) noexcept {
 void monitor_core::worker_waits(worker_record* worker) noexcept {
     if (!worker) return;
     auto& slot = *static_cast<worker_slot*>(worker);
-    record_passed_over(slot, now_ns());
+    settle(slot);
     slot.clock = 0;
-    slot.pass_up_to = 0;
+    slot.pass_during = worker_record::never;
 }
 
-/// Enters those that were passed over since the last task that was timed.
-void monitor_core::record_passed_over(worker_slot& slot, std::int64_t now) noexcept {
+/// Before the worker stops taking tasks: there may be no other sample for long.
+void monitor_core::settle(worker_slot& slot) noexcept {
+    if (slot.passed_over.load(std::memory_order_relaxed) != slot.passed_before) {
+        slot.clock = now_ns();
+        look_at_passed_over(slot);
+        slot.passed_before = slot.passed_over.load(std::memory_order_relaxed);
+    }
+    record_waits(slot);
+    record_runs(slot, slot.last_run);
+}
+
+/// Once the clock was read: at those that were passed over since a task was last timed.
+void monitor_core::look_at_passed_over(worker_slot& slot) noexcept {
+    const auto count = slot.passed_over.load(std::memory_order_relaxed) - slot.passed_before;
+    if (count == 0) return;
+    const auto took = slot.clock - slot.passed_since;
+    if (std::exchange(slot.was_late, false) || (took > 2 * tick_ns && was_tick_late(slot))) {
+        slot.unnamed.run.add(took);
+        ++slot.runs_recorded;
+        if (took >= tiny) slot.tiny_seen = 0;
+        tell_if_slow(slot, slot.generation.load(std::memory_order_relaxed) - 1, took, nullptr);
+    } else if (tick() == slot.pass_during) {  // else the worker may have been held up between them
+        const bool were_tiny = took <= static_cast<std::int64_t>(count) * tiny;
+        if (!were_tiny) slot.tiny_seen = 0;
+        slot.tiny_wanted =
+            were_tiny ? tiny_in_a_row : std::min(2 * slot.tiny_wanted, most_in_a_row);
+    }
+}
+
+/// Then a slow task need not have felt it.
+bool monitor_core::was_tick_late(const worker_slot& slot) noexcept {
+    note_late_tick(static_cast<std::uint64_t>(slot.clock / tick_ns));
+    return static_cast<std::int64_t>(late_tick_.load()) >= slot.passed_since / tick_ns;
+}
+
+/// Before it is moved on.
+void monitor_core::note_late_tick(std::uint64_t now) noexcept {
+    const auto seen = tick();
+    if (seen != 0 && now > seen + 2) late_tick_.store(now);
+}
+
+/// The ticker may be late for want of a processor.
+void monitor_core::help_tick(std::int64_t clock) noexcept {
+    const auto now = static_cast<std::uint64_t>(clock / tick_ns);
+    if (now <= tick()) return;
+    note_late_tick(now);
+    move_tick_on(now);
+}
+
+/// Enters the run times of those passed over that are not in the histogram yet.
+void monitor_core::record_runs(worker_slot& slot, std::int64_t each) noexcept {
     const auto passed = slot.passed_over.load(std::memory_order_relaxed);
-    auto count = passed - std::exchange(slot.passed_over_recorded, passed);
+    const auto count = passed - std::exchange(slot.runs_recorded, passed);
+    if (count > 0) slot.unnamed.run.add(each, count);
+}
+
+void monitor_core::record_waits(worker_slot& slot) noexcept {
+    const auto passed = slot.passed_over.load(std::memory_order_relaxed);
+    const auto count = passed - std::exchange(slot.waits_recorded, passed);
     if (count == 0) return;
     slot.unnamed.wait.add(slot.last_wait, count);
-    const auto took = now - slot.passing_since;
-    const auto expected = static_cast<std::int64_t>(count - 1) * slot.last_run;
-    if (took > static_cast<std::int64_t>(count) * tiny) {
-        slot.unnamed.run.add(std::max(took - expected, slot.last_run));
-        if (--count == 0) return;
-    }
-    slot.unnamed.run.add(slot.last_run, count);
+    passed_over_.fetch_add(count, std::memory_order_relaxed);
 }
 
 void monitor_core::task_begins(worker_record* worker, const task& t, frame& f) noexcept {
@@ -126,12 +195,15 @@ void monitor_core::task_begins(worker_record* worker, const task& t, frame& f) n
     const auto name = t.name();
     auto* found = name.empty() ? &slot.unnamed : record_for(slot, name);
     f.pointers[record] = found;
-    const bool at_once =
-        !inside && slot.clock_is_fresh && slot.clock != 0 &&
-        slot.passed_over.load(std::memory_order_relaxed) == slot.passed_over_recorded;
+    const bool at_once = !inside && slot.clock_is_fresh && slot.clock != 0 &&
+                         slot.passed_over.load(std::memory_order_relaxed) == slot.passed_before;
     if (!at_once) slot.clock = now_ns();
     slot.clock_is_fresh = false;
-    if (!inside) record_passed_over(slot, slot.clock);
+    if (!inside) {
+        look_at_passed_over(slot);
+        slot.is_sample = is_bare(t);
+        slot.began_in = tick();
+    }
     f.numbers[started] = slot.clock;
     slot.started_at.store(slot.clock & ~std::int64_t{1}, std::memory_order_relaxed);
     if (found != f.pointers[outer_record]) slot.current.store(found, std::memory_order_relaxed);
@@ -139,13 +211,15 @@ void monitor_core::task_begins(worker_record* worker, const task& t, frame& f) n
     // more change by two, so that the number stays odd.
     slot.generation.store(generation + (inside ? 2 : 1), std::memory_order_release);
     record_wait(slot, t, *found);
+    if (!inside) record_waits(slot);
 }
 
 void monitor_core::record_wait(worker_slot& slot, const task& t, task_record& of) noexcept {
     const auto stamp = stamp_of(t);
     if (stamp == 0) return;
     const auto waited = std::max<std::int64_t>(slot.clock - stamp, 0);
-    if (!has_coarse_stamp(t) || waited > long_wait) slot.last_wait = waited;
+    const auto off = has_coarse_stamp(t) ? 2 * tick_ns : 0;  // so much longer it may have been
+    slot.last_wait = std::clamp(slot.last_wait, waited, waited + off);
     of.wait.add(slot.last_wait);
     const auto limit = queue_timeout_.load(std::memory_order_relaxed);
     if (limit > 0 && waited > limit && !was_told_while_queued(t, stamp))
@@ -177,38 +251,84 @@ void monitor_core::task_ends(worker_record* worker, const frame& f, bool failed)
     slot.clock_is_fresh = true;
     const auto took = slot.clock - f.numbers[started];
     of->run.add(took);
-    if (!inside) consider_passing(slot, took);
+    if (!inside) {
+        slot.passed_since = slot.clock;
+        slot.passed_before = slot.passed_over.load(std::memory_order_relaxed);
+        // For those that will be passed over, and begin about now.
+        slot.started_at.store(slot.clock | 1, std::memory_order_relaxed);
+        if (slot.is_sample) sample_ends(slot, took);
+    }
+    tell_if_slow(slot, generation, took, of);
+}
+
+/// Of a task that has ended; `of` is null if it was passed over.
+void monitor_core::tell_if_slow(worker_slot& slot, std::uint64_t generation, std::int64_t took,
+                                const task_record* of) noexcept {
     const auto limit = run_timeout_.load(std::memory_order_relaxed);
-    if (limit > 0 && took > limit) {
+    if (limit <= 0 || took <= limit) return;
+    {
         const std::lock_guard lock(mutex_);
         if (slot.timed_out == generation) return;  // check_running() has told of it
     }
-    if (limit > 0 && took > limit) tell(run_timeouts_, name_of(of, slot), 1);
+    tell(run_timeouts_, of ? name_of(of, slot) : std::string_view(), 1);
 }
 
 void monitor_core::passed_over_failed(worker_record* worker) noexcept {
     bump(static_cast<worker_slot*>(worker)->unnamed.failed, 1);
 }
 
-void monitor_core::consider_passing(worker_slot& slot, std::int64_t took) noexcept {
-    slot.last_run = took;
-    slot.passing_since = slot.clock;
-    // For those that will be passed over, and begin about now.
-    slot.started_at.store(slot.clock | 1, std::memory_order_relaxed);
-    slot.tiny_seen = took < tiny ? std::min(slot.tiny_seen + 1, tiny_in_a_row) : 0;
-    if (slot.tiny_seen < tiny_in_a_row) {
-        slot.pass_up_to = 0;
-        if (took >= tiny && samples()) sample(false);
+void monitor_core::sample_ends(worker_slot& slot, std::int64_t took) noexcept {
+    if (took < tick_ns && tick() == slot.began_in) slot.last_run = took;
+    record_runs(slot, slot.last_run);
+    slot.pass_during = worker_record::never;
+    if (took >= tiny) {
+        slot.tiny_seen = 0;
         return;
     }
-    slot.pass_up_to = slot.passed_over.load(std::memory_order_relaxed) + in_a_batch;
-    slot.pass_until = slot.clock;
-    if (samples() || !may_sample_.load(std::memory_order_relaxed)) return;
-    sample(true);
-    if (!may_sample_.load()) sample(false);  // set_limits() stores in the other order
+    if (slot.tiny_seen++ == 0) slot.tiny_since = slot.clock;
+    if (slot.tiny_seen < slot.tiny_wanted) return;
+    if (tick() == 0) {
+        if (slot.clock - slot.tiny_since < slot.tiny_seen * tiny_each) ticker_->start(*this);
+        slot.tiny_seen = 0;
+        return;
+    }
+    slot.tiny_seen = slot.tiny_wanted;
+    help_tick(slot.clock);
+    if (const auto now = tick()) slot.pass_during = now;
 }
 
-std::int64_t monitor_core::task_submitted() noexcept { return now_ns(); }
+/// The tick goes on while that is worth its price.
+bool monitor_core::time_passed(std::uint64_t now) noexcept {
+    const auto passed = passed_over_.load(std::memory_order_relaxed);
+    const bool quiet = passed - std::exchange(passed_over_seen_, passed) < worth_a_tick;
+    quiet_ticks_ = quiet ? quiet_ticks_ + 1 : 0;
+    if (tick() == 0) {  // it starts
+        passed_over_before_ = passed;
+        quiet_ticks_ = 0;
+    }
+    note_late_tick(now);
+    if (may_sample_.load() && quiet_ticks_ < most_quiet_ticks) {
+        if (now > tick()) set_tick(now);
+        return true;
+    }
+    if (passed - passed_over_before_ < worth_a_tick)
+        calm_until_.store(static_cast<std::int64_t>(now) * tick_ns + calm_for);
+    set_tick(0);
+    return false;
+}
+
+/// A burst is a reason to tick before anybody knows that its tasks are tiny: until then all of them
+/// are stamped exactly, and timed.
+std::int64_t monitor_core::task_submitted() noexcept {
+    const auto now = now_ns();
+    help_tick(now);
+    if (submitted_.fetch_add(1, std::memory_order_relaxed) % burst != burst - 1) return now;
+    const auto since = burst_since_.exchange(now, std::memory_order_relaxed);
+    if (tick() == 0 && now - since < static_cast<std::int64_t>(burst) * tiny_each &&
+        now > calm_until_.load())
+        ticker_->start(*this);
+    return now;
+}
 
 void monitor_core::task_rejected(const task& t) noexcept { tell(rejected_, t.name(), 1); }
 

@@ -15,6 +15,8 @@
 #include <cadre/task_observer.hpp>
 #include <cadre/thread.hpp>
 
+#include "ticker.hpp"
+
 namespace cadre::manage::detail {
 
 inline std::int64_t now_ns() noexcept {
@@ -50,11 +52,18 @@ struct alignas(64) worker_slot : task_observer::worker_record {
 
     std::int64_t clock = 0;  // last reading; 0: it has waited since
     bool clock_is_fresh = false;
-    int tiny_seen = 0;
-    std::int64_t passing_since = 0;
-    std::int64_t last_run = 0;  // of the last task that was timed
-    std::int64_t last_wait = 0;
-    std::uint64_t passed_over_recorded = 0;  // how many of those are in the histograms
+    int tiny_seen = 0;     // in a row
+    int tiny_wanted = 16;  // before tasks are passed over
+    std::int64_t tiny_since = 0;
+    bool is_sample = false;           // what is being timed stands for those passed over before it
+    std::uint64_t began_in = 0;       // the tick
+    std::int64_t passed_since = 0;    // when the last task that was timed ended
+    std::uint64_t passed_before = 0;  // how many had been passed over by then
+    std::int64_t last_run = 0;        // of the last sample
+    std::int64_t last_wait = 0;       // of the last task that was timed
+    // How many of those passed over are in the histograms.
+    std::uint64_t runs_recorded = 0;
+    std::uint64_t waits_recorded = 0;
     std::string_view last_name;
     task_record* last_record = nullptr;
 
@@ -74,7 +83,7 @@ struct alignas(64) worker_slot : task_observer::worker_record {
 };
 
 /// The observer behind a pool_monitor. How it works is told in monitor_core.cpp.
-class monitor_core final : public task_observer {
+class monitor_core final : public task_observer, private ticker::listener {
 public:
     explicit monitor_core(monitor_options options);
     ~monitor_core() override;
@@ -102,9 +111,18 @@ private:
         std::string last_name;  // guarded by names_mutex_
     };
     task_record* record_for(worker_slot& slot, std::string_view name) noexcept;
-    static void record_passed_over(worker_slot& slot, std::int64_t now) noexcept;
+    bool time_passed(std::uint64_t now) noexcept override;
+    void settle(worker_slot& slot) noexcept;
+    void look_at_passed_over(worker_slot& slot) noexcept;
+    bool was_tick_late(const worker_slot& slot) noexcept;
+    void note_late_tick(std::uint64_t now) noexcept;
+    void help_tick(std::int64_t clock) noexcept;
+    static void record_runs(worker_slot& slot, std::int64_t each) noexcept;
+    void record_waits(worker_slot& slot) noexcept;
     void record_wait(worker_slot& slot, const task& t, task_record& of) noexcept;
-    void consider_passing(worker_slot& slot, std::int64_t took) noexcept;
+    void sample_ends(worker_slot& slot, std::int64_t took) noexcept;
+    void tell_if_slow(worker_slot& slot, std::uint64_t generation, std::int64_t took,
+                      const task_record* of) noexcept;
     bool was_told_while_queued(const task& t, std::int64_t stamp) noexcept;
     void tell(told& event, std::string_view name, std::uint64_t times) noexcept;
     std::string_view name_of(const task_record* record, const worker_slot& slot) const noexcept;
@@ -113,11 +131,21 @@ private:
     std::atomic<std::int64_t> run_timeout_ = 0;
     std::atomic<std::int64_t> queue_timeout_ = 0;
     std::atomic<bool> interrupts_ = false;
-    std::atomic<bool> may_sample_ = true;  // no limits are set
+    std::atomic<bool> may_sample_ = true;  // no limits need exact times
+    const std::shared_ptr<ticker> ticker_ = ticker::of_this_process();
     std::atomic<bool> names_full_ = false;
 
     // What many write, away from what is read for every task.
-    alignas(64) std::atomic<std::uint64_t> threads_started_ = 0;
+    alignas(64) std::atomic<std::uint64_t> submitted_ = 0;  // with an exact stamp
+    std::atomic<std::int64_t> burst_since_ = 0;
+    std::atomic<std::int64_t> calm_until_ = 0;
+    std::atomic<std::uint64_t> late_tick_ = 0;  // the last that was late
+    std::atomic<std::uint64_t> passed_over_ = 0;
+    // Of time_passed(), under the ticker's lock: as it was at the last tick and before the first.
+    std::uint64_t passed_over_seen_ = 0;
+    std::uint64_t passed_over_before_ = 0;
+    int quiet_ticks_ = 0;
+    std::atomic<std::uint64_t> threads_started_ = 0;
     std::atomic<std::uint64_t> threads_ended_ = 0;
     std::atomic<std::uint64_t> threads_failed_ = 0;
     told rejected_;

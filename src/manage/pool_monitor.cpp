@@ -24,7 +24,8 @@ void read_record(task_metrics& into, const task_record& from) {
     from.wait.read_into(into.wait);
 }
 
-constexpr std::size_t most_looked_at = 10000;  // under the lock of the queue
+constexpr std::size_t most_looked_at = 10000;          // under the lock of the queue
+constexpr auto long_enough = std::chrono::seconds(1);  // that a tick more or less does not matter
 
 /// Shows the first tasks of a queue, up to a bound.
 void look_at_first(const blocking_queue<task>& queue, function_ref<void(const task&)> visit) {
@@ -121,8 +122,11 @@ void monitor_core::set_limits(monitor_limits limits) {
     run_timeout_.store(limits.run_timeout.count());
     queue_timeout_.store(limits.queue_timeout.count());
     interrupts_.store(limits.interrupt_on_run_timeout);
-    may_sample_.store(limits.run_timeout.count() == 0 && limits.queue_timeout.count() == 0);
-    if (!may_sample_.load()) sample(false);
+    may_sample_.store(limits.queue_timeout.count() == 0 && !limits.interrupt_on_run_timeout &&
+                      (limits.run_timeout.count() == 0 || limits.run_timeout >= long_enough));
+    if (may_sample_.load()) return;
+    ticker_->stop(*this);
+    set_tick(0);
 }
 
 void monitor_core::check_running() {

@@ -213,6 +213,64 @@ TEST(pool_monitor, knows_how_long_tasks_wait_that_are_not_stamped_exactly) {
     go.open();
 }
 
+TEST(pool_monitor, has_each_slow_task_among_tiny_ones_in_its_histogram) {
+    sampled_pool p;
+    constexpr int slow = 10;
+    p.feed([&] {
+        for (int i = 0; i < slow; ++i) {
+            p.pool.execute([] { sampled_pool::run_for(20ms); });
+            for (int j = 0; j < 200; ++j) p.pool.execute([] {});
+        }
+    });
+    constexpr int tasks = slow * 201;
+    EXPECT_TRUE(p.has_completed(p.fed + tasks));
+    EXPECT_TRUE(eventually([&] {
+        const auto run = p.monitor.metrics().run;
+        return run.count() == p.fed + tasks && run.count() - run.count_below_octave(24) >= slow;
+    }));  // 2^24 ns are 16.8 ms
+}
+
+TEST(pool_monitor, estimates_the_share_of_tasks_that_take_longer_by_its_samples) {
+    sampled_pool p;
+    constexpr std::uint64_t tasks = 200'000;
+    p.feed([&] {
+        for (std::uint64_t i = 0; i < tasks; ++i)
+            if (i % 50 == 0)
+                p.pool.execute([] { sampled_pool::run_for(20us); });
+            else
+                p.pool.execute([] {});
+    });
+    EXPECT_TRUE(p.has_completed(p.fed + tasks));
+    EXPECT_TRUE(eventually([&] { return p.monitor.metrics().run.count() == p.fed + tasks; }));
+    const auto run = p.monitor.metrics().run;
+    const auto longer = run.count() - run.count_below_octave(14);  // 2^14 ns are 16.4 us
+    EXPECT_GT(longer, tasks / 50 / 3);
+    EXPECT_LT(longer, tasks / 50 * 3);
+}
+
+TEST(pool_monitor, ticks_while_tiny_tasks_come_fast_and_no_longer) {
+    sampled_pool p;
+    const auto& observer = *p.monitor.hooks().observer;
+    const auto ticks = [&] {
+        p.feed();
+        return observer.tick() != 0;
+    };
+    EXPECT_TRUE(eventually(ticks));
+    EXPECT_TRUE(eventually([&] { return observer.tick() == 0; }));
+    EXPECT_TRUE(eventually(ticks));
+    p.monitor.set_limits({.queue_timeout = 1s});  // needs exact times
+    EXPECT_EQ(observer.tick(), 0u);
+    p.feed();
+    EXPECT_EQ(observer.tick(), 0u);
+}
+
+TEST(pool_monitor, tells_of_a_task_that_it_passed_over_if_it_runs_for_too_long) {
+    sampled_pool p;
+    p.monitor.set_limits({.run_timeout = 1s});  // which leaves it passing over tasks
+    p.feed([&] { p.pool.execute([] { this_thread::sleep_for(1100ms); }); });
+    EXPECT_TRUE(eventually([&] { return p.monitor.metrics().run_timeouts >= 1; }));
+}
+
 TEST(pool_monitor, stamps_anew_what_another_pool_handed_over) {
     sampled_pool first;
     pool_monitor monitor;

@@ -70,9 +70,9 @@ struct monitor_limits {
 };
 
 /// Counts and times the tasks of one pool. Times are of the steady clock. Reading changes nothing
-/// and stops nobody. While the tasks of a worker take less than two microseconds and no limit is
-/// set, one in 128 of those without name and future is timed and stands for the others: see
-/// docs/management.md for what it costs. Every task is counted.
+/// and stops nobody. Every task is counted. While those of a worker are tiny and many, one in 512
+/// without name and future is timed and stands for the others, and for the rest a tick of a
+/// millisecond is enough: see docs/management.md.
 ///
 /// Queue wait is measured from execute() or submit() to the beginning; for scheduled pools from the
 /// time at which the task was due, unless their clock is a manual one.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace cadre::manage::detail {
+
+/// Tells those who want to know that time goes by, once in each unit of task_observer::tick_unit,
+/// so that whoever needs a rough time for each of millions of tasks reads a variable instead of a
+/// clock. One for all monitors of the process; it has a thread from the first start() on, which
+/// sleeps without a time limit while nobody wants to be told.
+class ticker {
+public:
+    class listener {
+    public:
+        /// Under the ticker's lock; `now` in units. False: it wants to be told no more.
+        virtual bool time_passed(std::uint64_t now) noexcept = 0;
+
+    protected:
+        ~listener() = default;
+    };
+
+    static std::shared_ptr<ticker> of_this_process();
+    ticker();
+    ~ticker();
+    ticker(const ticker&) = delete;
+    ticker& operator=(const ticker&) = delete;
+
+    /// Tells it at once, and from then on. Does nothing if there is no thread or memory to be had.
+    void start(listener& who) noexcept;
+    /// After that it is not told any more.
+    void stop(listener& who) noexcept;
+
+private:
+    bool is_inherited() const noexcept;
+    void run();
+    void tell_all() noexcept;
+
+    const pid_t process_;
+
+    std::mutex mutex_;                 // guards all below
+    std::condition_variable changed_;  // signalled by the first start() and by the end
+    std::vector<listener*> listeners_;
+    bool ends_ = false;
+    std::thread thread_;
+};
+
+}  // namespace cadre::manage::detail

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cadre/task_observer.hpp>
+
+#include <gtest/gtest.h>
+
+#include "support/held_task.hpp"
+#include "support/pools.hpp"
+#include <cadre/thread_pool_executor.hpp>
+
+namespace cadre {
+namespace {
+
+/// Counts what it is told of. Its worker passes over tasks during the tick that it was given.
+class counting_observer final : public task_observer {
+public:
+    worker_record* worker_begins() noexcept override { return &record; }
+    void worker_ends(worker_record*) noexcept override {}
+    void worker_waits(worker_record*) noexcept override { ++waits; }
+    void task_begins(worker_record* worker, const task&, frame&) noexcept override {
+        was_late = was_late || worker->was_late;
+        worker->generation += 1;
+    }
+    void task_ends(worker_record* worker, const frame&, bool) noexcept override {
+        worker->generation += 1;
+        ++told;
+    }
+    void passed_over_failed(worker_record*) noexcept override { ++failed; }
+    std::int64_t task_submitted() noexcept override {
+        ++submitted;
+        return std::chrono::steady_clock::now().time_since_epoch().count();
+    }
+    void task_rejected(const task&) noexcept override {}
+    void thread_failed() noexcept override {}
+
+    using task_observer::move_tick_on;
+    using task_observer::set_tick;
+
+    worker_record record;
+    std::atomic<int> told = 0;
+    std::atomic<int> waits = 0;
+    std::atomic<int> failed = 0;
+    std::atomic<int> submitted = 0;
+    std::atomic<bool> was_late = false;
+};
+
+std::uint64_t this_tick() {
+    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                                      task_observer::tick_unit);
+}
+
+/// A pool of one thread.
+struct observed_pool {
+    explicit observed_pool(std::uint64_t tick = 0) {
+        observer->set_tick(tick);
+        if (tick != 0) observer->record.pass_during = tick;
+    }
+    bool has_completed(int tasks) { return testing::has_completed(pool, tasks); }
+
+    const std::shared_ptr<counting_observer> observer = std::make_shared<counting_observer>();
+    thread_pool_executor pool{
+        {.core_pool_size = 1,
+         .hooks = {.uncaught_exception = [](auto&, auto) {}, .observer = observer}}};
+};
+
+constexpr int many = 2000;
+
+TEST(task_observer, is_told_of_every_task_while_it_does_not_tick) {
+    observed_pool p;
+    for (int i = 0; i < many; ++i) p.pool.execute([] {});
+    EXPECT_TRUE(p.has_completed(many));
+    EXPECT_EQ(p.observer->told, many);
+    EXPECT_EQ(p.observer->submitted, many);
+    EXPECT_EQ(p.observer->record.passed_over, 0u);
+}
+
+TEST(task_observer, is_told_of_a_sample_of_bare_tasks_while_it_ticks_and_the_rest_is_counted) {
+    observed_pool p(this_tick());
+    for (int i = 0; i < many; ++i) p.pool.execute([] {});
+    EXPECT_TRUE(p.has_completed(many));
+    EXPECT_EQ(p.observer->told + static_cast<int>(p.observer->record.passed_over), many);
+    EXPECT_EQ(p.observer->told, p.observer->submitted);
+    EXPECT_GE(p.observer->told, many / 512 / 2);
+    EXPECT_LE(p.observer->told, many / 512 * 2 + 2);
+}
+
+TEST(task_observer, is_told_of_tasks_with_a_name_or_a_future_always) {
+    observed_pool p(this_tick());
+    for (int i = 0; i < 10; ++i) p.pool.execute(named("a", [] {}));
+    for (int i = 0; i < 10; ++i) static_cast<void>(p.pool.submit([] {}));
+    EXPECT_TRUE(p.has_completed(20));
+    EXPECT_EQ(p.observer->told, 20);
+}
+
+TEST(task_observer, is_told_of_all_that_follow_a_task_during_which_the_tick_moved_on) {
+    observed_pool p(this_tick());
+    testing::held_tasks held(p.pool, 1);
+    ASSERT_TRUE(held.have_started(1));
+    for (int i = 0; i < 5; ++i) p.pool.execute([] {});
+    p.observer->move_tick_on(p.observer->tick() + 1);
+    held.let_go();
+    EXPECT_TRUE(p.has_completed(6));
+    const bool passed_over = p.observer->submitted == 0;  // the first one; else it was the sample
+    EXPECT_EQ(p.observer->record.passed_over, passed_over ? 1u : 0u);
+    EXPECT_EQ(p.observer->was_late, passed_over);
+    EXPECT_EQ(p.observer->told, passed_over ? 5 : 6);
+}
+
+TEST(task_observer, hears_of_failures_of_tasks_that_are_passed_over) {
+    observed_pool p(this_tick());
+    for (int i = 0; i < 10; ++i) p.pool.execute([] { throw std::runtime_error("x"); });
+    p.pool.close();
+    EXPECT_EQ(p.observer->failed, static_cast<int>(p.observer->record.passed_over));
+    EXPECT_EQ(p.observer->told + p.observer->failed, 10);
+}
+
+TEST(task_observer, sees_when_a_task_with_a_coarse_stamp_was_submitted) {
+    const auto tick = this_tick();
+    observed_pool p(tick);
+    testing::held_task held(p.pool);
+    for (int i = 0; i < 10; ++i) p.pool.execute([] {});
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    p.pool.queue().for_each([&](const task& t) {
+        const std::chrono::nanoseconds stamp(task_observer::stamp_of(t));
+        EXPECT_GE(stamp, tick * task_observer::tick_unit);
+        if (task_observer::has_coarse_stamp(t)) {
+            EXPECT_LE(stamp, std::max<std::chrono::nanoseconds>(
+                                 now, (tick + 2) * task_observer::tick_unit));
+        }
+    });
+}
+
+TEST(task_observer, hears_of_no_wait_while_a_pool_that_is_shut_down_has_tasks) {
+    observed_pool p;
+    {
+        testing::held_task held(p.pool);
+        for (int i = 0; i < 100; ++i) p.pool.execute([] {});
+        p.pool.shutdown();
+    }
+    p.pool.close();
+    EXPECT_EQ(p.observer->told, 101);
+    EXPECT_LE(p.observer->waits, 3);  // before the first, when nudged, and at the end
+}
+
+TEST(task_observer, moves_its_tick_forwards_only_and_not_once_it_has_stopped) {
+    counting_observer observer;
+    observer.move_tick_on(7);
+    EXPECT_EQ(observer.tick(), 0u);
+    observer.set_tick(5);
+    observer.move_tick_on(7);
+    observer.move_tick_on(6);
+    EXPECT_EQ(observer.tick(), 7u);
+}
+
+}  // namespace
+}  // namespace cadre
