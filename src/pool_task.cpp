@@ -50,8 +50,7 @@ std::int64_t task_access::coarse_stamp_of(std::uintptr_t identity) noexcept {
     const auto then =
         static_cast<std::int64_t>(std::uint64_t{identity} >> (coarse_number_bits + 1)) & ticks;
     const auto ago = ((now >> tick_bits) - then) & ticks;
-    // A tick is up to a unit old when it is set, and stays for another.
-    return std::min(((now >> tick_bits) - ago + 2) << tick_bits, now);
+    return std::min(((now >> tick_bits) - ago + most_ticks_behind) << tick_bits, now);
 }
 
 task stamped(task t, std::int64_t stamp) { return task(stamped_task(std::move(t), stamp)); }

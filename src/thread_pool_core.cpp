@@ -191,8 +191,40 @@ bool thread_pool_core::take_next(worker& w, task& next) {
         } catch (const interrupted&) {
             timed_out = false;
         }
-        if (next) return true;
+        if (!next) continue;
+        if (observer_) observer_->worker_wakes(w.observed);
+        return true;
     }
+}
+
+/// False if anything was thrown.
+inline bool thread_pool_core::call(thread_control& self, task& t, stop_slot& stop) noexcept {
+    if (hooks_.before_execute || hooks_.after_execute) return call_with_hooks(self, t, stop);
+    try {
+        const running_scope scope(self, stop);
+        t();
+        return true;
+    } catch (...) {
+        tell_uncaught(t, std::current_exception());
+        return false;
+    }
+}
+
+/// Until the observer ticks, and not inside another task.
+inline bool thread_pool_core::is_passed_over(const worker& w, const task& t) const noexcept {
+    const auto* const seen = w.observed;
+    return seen && observer_->tick() == seen->pass_during && task_access::has_coarse_stamp(t) &&
+           seen->is_idle();
+}
+
+[[gnu::always_inline]] inline bool thread_pool_core::call_observed(worker& w, task& t,
+                                                                   stop_slot& stop) noexcept {
+    if (!is_passed_over(w, t)) return call_watched(w, t, stop);
+    w.observed->begin_passed_over();
+    const bool clean = call(*w.started.load(std::memory_order_relaxed), t, stop);
+    w.observed->end_passed_over(observer_->tick());
+    if (!clean) observer_->passed_over_failed(w.observed);
+    return clean;
 }
 
 /// Runs a task with its hooks and drops it. False if anything was thrown that has no future.
@@ -220,22 +252,6 @@ bool thread_pool_core::run_task(worker& w, task& t, stop_slot& stop) noexcept {
     return clean;
 }
 
-/// Until the observer ticks, and not inside another task.
-inline bool thread_pool_core::is_passed_over(const worker& w, const task& t) const noexcept {
-    const auto* const seen = w.observed;
-    return seen && observer_->tick() == seen->pass_during && task_access::has_coarse_stamp(t) &&
-           seen->is_idle();
-}
-
-inline bool thread_pool_core::call_observed(worker& w, task& t, stop_slot& stop) noexcept {
-    if (!is_passed_over(w, t)) return call_watched(w, t, stop);
-    w.observed->begin_passed_over();
-    const bool clean = call(*w.started.load(std::memory_order_relaxed), t, stop);
-    w.observed->end_passed_over(observer_->tick());
-    if (!clean) observer_->passed_over_failed(w.observed);
-    return clean;
-}
-
 bool thread_pool_core::call_watched(worker& w, task& t, stop_slot& stop) noexcept {
     auto& self = *w.started.load(std::memory_order_relaxed);
     const intrusive_ptr<future_core> result(result_of(t));  // kept, to be asked how it ended
@@ -245,19 +261,6 @@ bool thread_pool_core::call_watched(worker& w, task& t, stop_slot& stop) noexcep
     observer_->task_ends(w.observed, watched,
                          !clean || (result && result->state() == future_state::failed));
     return clean;
-}
-
-/// False if anything was thrown.
-inline bool thread_pool_core::call(thread_control& self, task& t, stop_slot& stop) noexcept {
-    if (hooks_.before_execute || hooks_.after_execute) return call_with_hooks(self, t, stop);
-    try {
-        const running_scope scope(self, stop);
-        t();
-        return true;
-    } catch (...) {
-        tell_uncaught(t, std::current_exception());
-        return false;
-    }
 }
 
 /// False if anything was thrown. A task that before_execute refuses by throwing is not run.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a monitor costs: empty tasks through a pool with and without one, in turns, so that whatever
-// else the machine does hits both. Prints the medians of throughput and processor time.
+// else the machine does hits both. Prints the medians of throughput and processor time, and of how
+// much more or less of them a monitor makes in a round, with the middle half.
 //
 //     build/bench/bench/monitor_cost [rounds] [tasks]
 
@@ -41,11 +42,16 @@ cost measure(int tasks, bool watched) {
     return {tasks / took.count(), (processor_seconds() - used) * 1e9 / tasks};
 }
 
-double median(const std::vector<cost>& all, double cost::*which) {
+/// The value below which that share of them is.
+double quantile(std::vector<double> values, double share) {
+    std::sort(values.begin(), values.end());
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+std::vector<double> each(const std::vector<cost>& all, double cost::*which) {
     std::vector<double> values;
     for (const auto& one : all) values.push_back(one.*which);
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
+    return values;
 }
 
 }  // namespace
@@ -56,14 +62,20 @@ int main(int argc, char** argv) {
     std::vector<cost> plain;
     std::vector<cost> watched;
     for (int i = 0; i < rounds; ++i) {
-        plain.push_back(measure(tasks, false));
+        if (i % 2 == 0) plain.push_back(measure(tasks, false));
         watched.push_back(measure(tasks, true));
+        if (i % 2 != 0) plain.push_back(measure(tasks, false));
     }
     const auto print = [&](const char* what, const char* unit, double cost::*which, double scale) {
-        const double without = median(plain, which);
-        const double with = median(watched, which);
-        std::printf("%s: without a monitor %.2f %s, with one %.2f: %+.1f %%\n", what,
-                    without * scale, unit, with * scale, 100 * (with / without - 1));
+        const auto without = each(plain, which);
+        const auto with = each(watched, which);
+        std::vector<double> more;  // of each round, in percent
+        for (std::size_t i = 0; i < with.size(); ++i)
+            more.push_back(100 * (with[i] / without[i] - 1));
+        std::printf(
+            "%s: without a monitor %.2f %s, with one %.2f; in turns %+.1f %% (%+.1f to %+.1f)\n",
+            what, quantile(without, 0.5) * scale, unit, quantile(with, 0.5) * scale,
+            quantile(more, 0.5), quantile(more, 0.25), quantile(more, 0.75));
     };
     print("throughput", "million tasks/s", &cost::tasks_per_second, 1e-6);
     print("processor time", "ns a task", &cost::processor_ns, 1);

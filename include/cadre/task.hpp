@@ -288,8 +288,10 @@ private:
 
 namespace detail {
 
-/// A tick is so many bits of a time in nanoseconds: about a millisecond.
+/// A tick is a time without so many bits of its nanoseconds, so about a millisecond, and never more
+/// than so many of those behind.
 inline constexpr int tick_bits = 20;
+inline constexpr int most_ticks_behind = 5;
 
 /// What pools and futures may do with a task.
 struct task_access {

@@ -61,6 +61,8 @@ public:
     virtual void worker_ends(worker_record* worker) noexcept = 0;
     /// It found no task and is about to wait for one.
     virtual void worker_waits(worker_record* worker) noexcept = 0;
+    /// After that: it has got one.
+    virtual void worker_wakes(worker_record* worker) noexcept = 0;
     /// Tasks of one worker may lie inside each other.
     virtual void task_begins(worker_record* worker, const task& t, frame& f) noexcept = 0;
     /// `failed`: it threw, or its future holds an exception.
@@ -81,6 +83,7 @@ public:
     /// `tick_unit`, as of the last time the observer set it.
     std::uint64_t tick() const noexcept { return tick_.load(std::memory_order_relaxed); }
     static constexpr std::chrono::nanoseconds tick_unit{std::int64_t{1} << detail::tick_bits};
+    static constexpr int most_ticks_behind = detail::most_ticks_behind;
 
     /// What task_submitted() gave that task, or, if it has a coarse stamp, the latest time of the
     /// steady clock at which it was submitted if the ticks came in time; 0 if nobody knows. Of a
@@ -93,7 +96,8 @@ public:
     static bool is_bare(const task& t) noexcept { return detail::task_access::is_bare(t); }
 
 protected:
-    /// For an observer that sees to it that this is called at least once in each unit.
+    /// For an observer that sees to it that the tick is never further behind than that, as far as
+    /// it can.
     void set_tick(std::uint64_t tick) noexcept { tick_.store(tick); }
     /// Sets it to that if it is less, unless it is 0 or changes just now.
     void move_tick_on(std::uint64_t to) noexcept {

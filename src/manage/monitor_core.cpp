@@ -7,28 +7,29 @@
 //
 // The clock is read twice for each task: where it is submitted, and where it ends; on a busy worker
 // that is the beginning of the next. That costs more than an empty task itself. So while tiny tasks
-// come fast, and no limit needs exact times, there is a tick: a number that a thread of its own,
-// the ticker, moves on about every millisecond. Bare tasks, which have neither name nor future, get
-// it for a coarse stamp, but for one in 512, which is stamped exactly. A worker whose last bare
-// tasks took less than `tiny` passes over those with a coarse stamp until the tick moves on, which
-// then costs a few loads and stores. The others it times, as ever: these are the samples.
+// come fast, and no limit needs exact times, there is a tick: a rough time in a variable, of which
+// bare tasks, that have neither name nor future, get their stamp; but one in 512 is stamped
+// exactly. A worker whose last bare tasks took less than `tiny` passes over those with a coarse
+// stamp until the tick moves on, which costs a few loads and stores each. The others it times, as
+// ever: these are the samples. Who submits or ends a sample moves the tick on about every
+// millisecond, and so does, every four, a thread of its own, the ticker, so that it also moves
+// while a slow task runs.
 //
 // What is recorded of tasks that were passed over:
 // - The run time of the next sample, for it was chosen without regard to what it takes.
 // - But if the tick moved on while such a task ran, it is the last to be passed over, and the next
 //   thing the worker does is to read the clock: it took the time since the last reading, which is
-//   too long by a tick at most. It stands for itself alone, as does a sample during which the tick
-//   moved on. So nothing that takes longer than a tick is missed, or counted twice.
+//   too long by what went before in the same tick. It stands for itself alone, as does a sample
+//   during which the tick moved on. So no slow task is missed, or counted for others.
 // - The same for one of them if the tick came late, for want of a processor, and the clock shows
-//   more than two ticks where tiny tasks were.
+//   more than that where tiny tasks were.
 // - The wait of the task that was last timed: by its stamp if that is exact, else the wait of the
 //   one before, as far as the coarse stamp admits that.
 // - Before the worker sleeps or leaves, what is left is recorded by the last sample.
 // A row of tasks that took longer than tiny ones without any hint of that by a sample, as some of
 // many do, makes the worker time ever longer rows before it passes over tasks again.
 //
-// Whoever submits or ends a sample moves the tick on, too, if the ticker is late. When few tasks
-// are passed over the ticks end, and everything is timed again.
+// When few tasks are passed over the ticks end, and everything is timed again.
 //
 // The generation of a slot is odd while a task runs. Who wants to interrupt a task locks the slot,
 // looks at the generation, and interrupts; a worker that is to be interrupted at all passes through
@@ -47,8 +48,9 @@ constexpr int tiny_in_a_row = 16;
 constexpr int most_in_a_row = 1024;
 constexpr std::int64_t tiny_each = 16'000;  // ns: of tasks that are worth a tick, one comes
 constexpr std::int64_t tick_ns = task_observer::tick_unit.count();
-constexpr std::uint64_t worth_a_tick = 64;  // tasks
-constexpr int most_quiet_ticks = 16;
+constexpr std::int64_t behind_ns = task_observer::most_ticks_behind * tick_ns;
+constexpr std::uint64_t worth_a_tick = 256;  // tasks
+constexpr int most_quiet_ticks = 4;
 constexpr std::uint64_t burst = 64;               // tasks
 constexpr std::int64_t calm_for = 1'000'000'000;  // ns without ticks for bursts that are not tiny
 constexpr std::string_view other = "other";
@@ -118,7 +120,21 @@ void monitor_core::worker_waits(worker_record* worker) noexcept {
     auto& slot = *static_cast<worker_slot*>(worker);
     settle(slot);
     slot.clock = 0;
-    slot.pass_during = worker_record::never;
+}
+
+void monitor_core::worker_wakes(worker_record* worker) noexcept {
+    if (!worker) return;
+    auto& slot = *static_cast<worker_slot*>(worker);
+    slot.clock = now_ns();
+    slot.clock_is_fresh = true;
+    begin_row(slot);
+}
+
+/// The next tasks may be passed over, and begin about now.
+void monitor_core::begin_row(worker_slot& slot) noexcept {
+    slot.passed_since = slot.clock;
+    slot.passed_before = slot.passed_over.load(std::memory_order_relaxed);
+    slot.started_at.store(slot.clock | 1, std::memory_order_relaxed);
 }
 
 /// Before the worker stops taking tasks: there may be no other sample for long.
@@ -137,7 +153,7 @@ void monitor_core::look_at_passed_over(worker_slot& slot) noexcept {
     const auto count = slot.passed_over.load(std::memory_order_relaxed) - slot.passed_before;
     if (count == 0) return;
     const auto took = slot.clock - slot.passed_since;
-    if (std::exchange(slot.was_late, false) || (took > 2 * tick_ns && was_tick_late(slot))) {
+    if (std::exchange(slot.was_late, false) || (took > behind_ns && was_tick_late(slot))) {
         slot.unnamed.run.add(took);
         ++slot.runs_recorded;
         if (took >= tiny) slot.tiny_seen = 0;
@@ -159,7 +175,7 @@ bool monitor_core::was_tick_late(const worker_slot& slot) noexcept {
 /// Before it is moved on.
 void monitor_core::note_late_tick(std::uint64_t now) noexcept {
     const auto seen = tick();
-    if (seen != 0 && now > seen + 2) late_tick_.store(now);
+    if (seen != 0 && now > seen + task_observer::most_ticks_behind) late_tick_.store(now);
 }
 
 /// The ticker may be late for want of a processor.
@@ -218,7 +234,7 @@ void monitor_core::record_wait(worker_slot& slot, const task& t, task_record& of
     const auto stamp = stamp_of(t);
     if (stamp == 0) return;
     const auto waited = std::max<std::int64_t>(slot.clock - stamp, 0);
-    const auto off = has_coarse_stamp(t) ? 2 * tick_ns : 0;  // so much longer it may have been
+    const auto off = has_coarse_stamp(t) ? behind_ns : 0;  // so much longer it may have been
     slot.last_wait = std::clamp(slot.last_wait, waited, waited + off);
     of.wait.add(slot.last_wait);
     const auto limit = queue_timeout_.load(std::memory_order_relaxed);
@@ -252,10 +268,7 @@ void monitor_core::task_ends(worker_record* worker, const frame& f, bool failed)
     const auto took = slot.clock - f.numbers[started];
     of->run.add(took);
     if (!inside) {
-        slot.passed_since = slot.clock;
-        slot.passed_before = slot.passed_over.load(std::memory_order_relaxed);
-        // For those that will be passed over, and begin about now.
-        slot.started_at.store(slot.clock | 1, std::memory_order_relaxed);
+        begin_row(slot);
         if (slot.is_sample) sample_ends(slot, took);
     }
     tell_if_slow(slot, generation, took, of);

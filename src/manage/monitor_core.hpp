@@ -57,7 +57,7 @@ struct alignas(64) worker_slot : task_observer::worker_record {
     std::int64_t tiny_since = 0;
     bool is_sample = false;           // what is being timed stands for those passed over before it
     std::uint64_t began_in = 0;       // the tick
-    std::int64_t passed_since = 0;    // when the last task that was timed ended
+    std::int64_t passed_since = 0;    // when it last ended a task that was timed, or woke up
     std::uint64_t passed_before = 0;  // how many had been passed over by then
     std::int64_t last_run = 0;        // of the last sample
     std::int64_t last_wait = 0;       // of the last task that was timed
@@ -91,6 +91,7 @@ public:
     worker_record* worker_begins() noexcept override;
     void worker_ends(worker_record* worker) noexcept override;
     void worker_waits(worker_record* worker) noexcept override;
+    void worker_wakes(worker_record* worker) noexcept override;
     void task_begins(worker_record* worker, const task& t, frame& f) noexcept override;
     void task_ends(worker_record* worker, const frame& f, bool failed) noexcept override;
     void passed_over_failed(worker_record* worker) noexcept override;
@@ -112,6 +113,7 @@ private:
     };
     task_record* record_for(worker_slot& slot, std::string_view name) noexcept;
     bool time_passed(std::uint64_t now) noexcept override;
+    static void begin_row(worker_slot& slot) noexcept;
     void settle(worker_slot& slot) noexcept;
     void look_at_passed_over(worker_slot& slot) noexcept;
     bool was_tick_late(const worker_slot& slot) noexcept;

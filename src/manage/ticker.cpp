@@ -13,6 +13,8 @@
 namespace cadre::manage::detail {
 namespace {
 
+constexpr auto pause = (task_observer::most_ticks_behind - 1) * task_observer::tick_unit;
+
 std::uint64_t now_in_units() noexcept {
     return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
                                       task_observer::tick_unit);
@@ -73,7 +75,7 @@ void ticker::run() {
     while (!ends_) {
         if (listeners_.empty())
             changed_.wait(lock, [this] { return ends_ || !listeners_.empty(); });
-        else if (!changed_.wait_for(lock, task_observer::tick_unit, [this] { return ends_; }))
+        else if (!changed_.wait_for(lock, pause, [this] { return ends_; }))
             tell_all();
     }
 }

@@ -12,10 +12,11 @@
 
 namespace cadre::manage::detail {
 
-/// Tells those who want to know that time goes by, once in each unit of task_observer::tick_unit,
-/// so that whoever needs a rough time for each of millions of tasks reads a variable instead of a
-/// clock. One for all monitors of the process; it has a thread from the first start() on, which
-/// sleeps without a time limit while nobody wants to be told.
+/// Tells those who want to know that time goes by, every four units of task_observer::tick_unit, so
+/// that whoever needs a rough time for each of millions of tasks reads a variable instead of a
+/// clock. To be woken more often would cost more than all the rest of a monitor. One for all
+/// monitors of the process; it has a thread from the first start() on, which sleeps without a time
+/// limit while nobody wants to be told.
 class ticker {
 public:
     class listener {
