@@ -157,7 +157,8 @@ void monitor_core::look_at_passed_over(worker_slot& slot) noexcept {
         slot.unnamed.run.add(took);
         ++slot.runs_recorded;
         if (took >= tiny) slot.tiny_seen = 0;
-        tell_if_slow(slot, slot.generation.load(std::memory_order_relaxed) - 1, took, nullptr);
+        const auto generation = slot.generation.load(std::memory_order_relaxed);
+        tell_if_slow(slot, generation - 2 * count, generation, took, nullptr);
     } else if (tick() == slot.pass_during) {  // else the worker may have been held up between them
         const bool were_tiny = took <= static_cast<std::int64_t>(count) * tiny;
         if (!were_tiny) slot.tiny_seen = 0;
@@ -271,17 +272,19 @@ void monitor_core::task_ends(worker_record* worker, const frame& f, bool failed)
         begin_row(slot);
         if (slot.is_sample) sample_ends(slot, took);
     }
-    tell_if_slow(slot, generation, took, of);
+    tell_if_slow(slot, generation, generation, took, of);
 }
 
-/// Of a task that has ended; `of` is null if it was passed over.
-void monitor_core::tell_if_slow(worker_slot& slot, std::uint64_t generation, std::int64_t took,
-                                const task_record* of) noexcept {
+/// Of a task that has ended, the one or one of those from `first` to `last`; `of` is null if it was
+/// passed over.
+void monitor_core::tell_if_slow(worker_slot& slot, std::uint64_t first, std::uint64_t last,
+                                std::int64_t took, const task_record* of) noexcept {
     const auto limit = run_timeout_.load(std::memory_order_relaxed);
     if (limit <= 0 || took <= limit) return;
     {
         const std::lock_guard lock(mutex_);
-        if (slot.timed_out == generation) return;  // check_running() has told of it
+        // check_running() has told of it.
+        if (slot.timed_out >= first && slot.timed_out <= last) return;
     }
     tell(run_timeouts_, of ? name_of(of, slot) : std::string_view(), 1);
 }

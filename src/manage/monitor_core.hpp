@@ -123,7 +123,7 @@ private:
     void record_waits(worker_slot& slot) noexcept;
     void record_wait(worker_slot& slot, const task& t, task_record& of) noexcept;
     void sample_ends(worker_slot& slot, std::int64_t took) noexcept;
-    void tell_if_slow(worker_slot& slot, std::uint64_t generation, std::int64_t took,
+    void tell_if_slow(worker_slot& slot, std::uint64_t first, std::uint64_t last, std::int64_t took,
                       const task_record* of) noexcept;
     bool was_told_while_queued(const task& t, std::int64_t stamp) noexcept;
     void tell(told& event, std::string_view name, std::uint64_t times) noexcept;

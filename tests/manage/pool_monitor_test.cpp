@@ -268,7 +268,15 @@ TEST(pool_monitor, tells_of_a_task_that_it_passed_over_if_it_runs_for_too_long) 
     sampled_pool p;
     p.monitor.set_limits({.run_timeout = 1s});  // which leaves it passing over tasks
     p.feed([&] { p.pool.execute([] { this_thread::sleep_for(1100ms); }); });
-    EXPECT_TRUE(eventually([&] { return p.monitor.metrics().run_timeouts >= 1; }));
+    EXPECT_TRUE(eventually([&] { return p.monitor.metrics().run_timeouts == 1; }));
+    p.feed([&] { p.pool.execute([] { this_thread::sleep_for(1100ms); }); });
+    EXPECT_TRUE(eventually([&] {
+        p.monitor.check_running();
+        return p.monitor.metrics().run_timeouts == 2;
+    }));
+    EXPECT_TRUE(p.has_completed(p.fed + 2));
+    p.feed();
+    EXPECT_EQ(p.monitor.metrics().run_timeouts, 2u);
 }
 
 TEST(pool_monitor, stamps_anew_what_another_pool_handed_over) {
