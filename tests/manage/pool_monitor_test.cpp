@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "coarse_clock.hpp"
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
 #include <cadre/errors.hpp>
@@ -123,17 +122,22 @@ struct sampled_pool {
                    static_cast<std::uint64_t>(pool.completed_task_count()) >= tasks;
         });
     }
-    /// At least for so long, and until the coarse clock, which stands still while a processor
-    /// does, shows that time has passed.
     static void run_for(std::chrono::nanoseconds time) {
-        const auto start = std::chrono::steady_clock::now().time_since_epoch();
-        while (std::chrono::steady_clock::now().time_since_epoch() < start + time ||
-               cadre::detail::coarse_now() <= start.count()) {}
+        const auto end = std::chrono::steady_clock::now() + time;
+        while (std::chrono::steady_clock::now() < end) {}
+    }
+    /// At least for so long, and until the tick, which stands still while the ticker has no
+    /// processor, has moved on.
+    void run_past_a_tick(std::chrono::nanoseconds time) const {
+        const auto start = observer->tick();
+        run_for(time);
+        EXPECT_TRUE(eventually([&] { return start == 0 || observer->tick() != start; }));
     }
 
     static constexpr int tiny = 300;
     std::uint64_t fed = 0;
     pool_monitor monitor;
+    const std::shared_ptr<task_observer> observer = monitor.hooks().observer;
     thread_pool_executor pool{{.core_pool_size = 1, .hooks = monitor.hooks()}};
 };
 
@@ -142,9 +146,9 @@ TEST(pool_monitor, counts_every_run_timeout_also_after_tiny_tasks) {
     p.monitor.set_limits({.run_timeout = 1ms});
     p.feed([&] {
         for (int i = 0; i < 5; ++i) {
-            p.pool.execute([] { sampled_pool::run_for(2ms); });
-            p.pool.execute(named("slow", [] { sampled_pool::run_for(2ms); }));
-            static_cast<void>(p.pool.submit([] { sampled_pool::run_for(2ms); }));
+            p.pool.execute([&] { p.run_past_a_tick(2ms); });
+            p.pool.execute(named("slow", [&] { p.run_past_a_tick(2ms); }));
+            static_cast<void>(p.pool.submit([&] { p.run_past_a_tick(2ms); }));
         }
     });
     EXPECT_TRUE(eventually([&] { return p.monitor.metrics().run_timeouts >= 15; }));
@@ -174,7 +178,7 @@ TEST(pool_monitor, shows_the_age_of_a_task_without_those_before_it) {
     p.feed([&] {
         for (int i = 0; i < 10; ++i)
             p.pool.execute([&] {
-                sampled_pool::run_for(20ms);
+                p.run_past_a_tick(20ms);
                 last_ended = std::chrono::steady_clock::now().time_since_epoch().count();
             });
         p.pool.execute([&] {
@@ -193,7 +197,7 @@ TEST(pool_monitor, records_what_slow_tasks_took_that_follow_tiny_ones) {
     sampled_pool p;
     const auto before = p.monitor.metrics().run.sum();
     p.feed([&] {
-        for (int i = 0; i < 10; ++i) p.pool.execute([] { sampled_pool::run_for(10ms); });
+        for (int i = 0; i < 10; ++i) p.pool.execute([&] { p.run_past_a_tick(10ms); });
     });
     EXPECT_TRUE(p.has_completed(p.fed + 10));
     EXPECT_TRUE(eventually([&] { return p.monitor.metrics().run.sum() - before >= 100ms; }));
@@ -203,7 +207,10 @@ TEST(pool_monitor, knows_how_long_tasks_wait_that_are_not_stamped_exactly) {
     testing::gate go;
     sampled_pool p;
     p.pool.execute([&] { go.wait(); });
-    const std::chrono::nanoseconds before(cadre::detail::coarse_now());
+    const auto tick = p.observer->tick();
+    const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();
+    const auto before =
+        tick == 0 ? now : static_cast<std::int64_t>(tick) * task_observer::tick_unit;
     for (int i = 0; i < 100; ++i) p.pool.execute([] {});
     const auto after = std::chrono::steady_clock::now();
     EXPECT_TRUE(eventually([&] { return std::chrono::steady_clock::now() - after > 100ms; }));
@@ -218,7 +225,7 @@ TEST(pool_monitor, has_each_slow_task_among_tiny_ones_in_its_histogram) {
     constexpr int slow = 10;
     p.feed([&] {
         for (int i = 0; i < slow; ++i) {
-            p.pool.execute([] { sampled_pool::run_for(20ms); });
+            p.pool.execute([&] { p.run_past_a_tick(20ms); });
             for (int j = 0; j < 200; ++j) p.pool.execute([] {});
         }
     });
@@ -250,7 +257,7 @@ TEST(pool_monitor, estimates_the_share_of_tasks_that_take_longer_by_its_samples)
 
 TEST(pool_monitor, ticks_while_tiny_tasks_come_fast_and_no_longer) {
     sampled_pool p;
-    const auto& observer = *p.monitor.hooks().observer;
+    const auto& observer = *p.observer;
     const auto ticks = [&] {
         p.feed();
         return observer.tick() != 0;
