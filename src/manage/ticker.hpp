@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
-
-#include <sys/types.h>
 
 namespace cadre::manage::detail {
 
@@ -34,7 +33,8 @@ public:
     ticker(const ticker&) = delete;
     ticker& operator=(const ticker&) = delete;
 
-    /// Tells it at once, and from then on. Does nothing if there is no thread or memory to be had.
+    /// Tells it at once, and from then on. Does nothing if there is no thread or memory to be had,
+    /// nor in a child of the process that made it.
     void start(listener& who) noexcept;
     /// After that it is not told any more.
     void stop(listener& who) noexcept;
@@ -44,12 +44,13 @@ private:
     void run();
     void tell_all() noexcept;
 
-    const pid_t process_;
+    const std::uint32_t made_after_;  // so many forks
 
     std::mutex mutex_;                 // guards all below
     std::condition_variable changed_;  // signalled by the first start() and by the end
     std::vector<listener*> listeners_;
     bool ends_ = false;
+    std::uint64_t next_try_ = 0;  // of making the thread, in units
     std::thread thread_;
 };
 

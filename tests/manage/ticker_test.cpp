@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "support/eventually.hpp"
 
 namespace cadre::manage::detail {
@@ -28,6 +31,20 @@ struct counting_listener final : ticker::listener {
 TEST(ticker, is_one_for_all_who_use_it_at_a_time) {
     const auto first = ticker::of_this_process();
     EXPECT_EQ(ticker::of_this_process(), first);
+}
+
+TEST(ticker, is_of_no_use_to_a_child_of_its_process_which_has_its_own) {
+    const auto of_parent = ticker::of_this_process();
+    counting_listener one;
+    const pid_t child = fork();
+    if (child == 0) {
+        of_parent->start(one);
+        _exit(one.told == 0 && ticker::of_this_process() != of_parent ? 0 : 1);
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) != child) {}
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT_EQ(ticker::of_this_process(), of_parent);
 }
 
 TEST(ticker, tells_at_once_and_then_regularly) {
