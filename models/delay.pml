@@ -136,7 +136,7 @@ inline put_back(h, due) {
     was_put_back = true;                                   /* - the model's */
     in_heap[BACK] = true;                                  /* = put_in(timer, due) */
     if
-    /* = if (must_look && (leader_ || !is_quick(timer) || !is_covered( */
+    /* = if (must_look && (leader_ || !is_quick(timer) || !is_covered(needed_at))) */
     :: h > BACK && (leader != nobody || !covered(due)) -> wake_leader(h)
     :: h > BACK && leader == nobody && covered(due) ->
         /* - the test */

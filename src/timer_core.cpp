@@ -242,7 +242,8 @@ void timer_core::count_run(bool has_failed) {
 /// holds the queue's mutex, while it is queued or the caller runs it.
 bool timer_core::was_quick() const noexcept {
     constexpr nanoseconds quick = std::chrono::microseconds(10);
-    return periodic_ && details_->finished != steady_time{} &&
+    // Of one that is decorated the times are of the inner task, perhaps of another thread.
+    return periodic_ && !is_decorated() && details_->finished != steady_time{} &&
            details_->finished - details_->started <= quick;
 }
 

@@ -12,14 +12,13 @@
 
 namespace cadre::detail {
 
-/// What a periodic task has done so far. Written by whoever runs it, one at a time; read by
-/// anybody, without a lock: a reader that sees a number of a newer count sees by version_ that it
-/// must read again.
+/// What a periodic task has done so far. Written by whoever runs it, one at a time unless a
+/// decoration hands it to other threads, which may cost a count; read by anybody, without a lock: a
+/// reader that sees a number of a newer count sees by version_ that it must read again.
 class run_statistics {
 public:
     void count(std::chrono::nanoseconds duration, bool has_failed, bool is_overrun) noexcept {
-        const auto version = version_.load(std::memory_order_relaxed);
-        version_.store(version + 1, std::memory_order_relaxed);
+        version_.fetch_add(1, std::memory_order_relaxed);
         // release: who sees one of these sees the odd version; pairs with read().
         add(runs_, 1);
         if (has_failed) add(failures_, 1);
@@ -27,7 +26,7 @@ public:
         last_.store(duration, std::memory_order_release);
         if (duration > longest_.load(std::memory_order_relaxed))
             longest_.store(duration, std::memory_order_release);
-        version_.store(version + 2, std::memory_order_release);
+        version_.fetch_add(1, std::memory_order_release);
     }
     task_statistics read() const noexcept {
         for (;;) {

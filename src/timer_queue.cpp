@@ -437,9 +437,10 @@ bool timer_queue::requeue(timer_core& timer, steady_time due, steady_time finish
         seen_now_ = std::max(seen_now_, finished);
         const bool must_look = put_in(timer, due);
         timer.add_ref();
-        // The caller itself will look, when it is done with this task.
-        if (must_look && (leader_ || !is_quick(timer) || !is_covered(std::max(due, seen_now_))))
-            wake_leader(wake);
+        // The caller itself will look, when it is done with this task. A deputy that sleeps for
+        // long does not look at the wall clock meanwhile.
+        const auto needed_at = wall_timers_ > 0 ? seen_now_ : std::max(due, seen_now_);
+        if (must_look && (leader_ || !is_quick(timer) || !is_covered(needed_at))) wake_leader(wake);
         lacks_worker = core.lacks_worker();
     }
     if (!lacks_worker) return true;
