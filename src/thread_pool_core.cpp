@@ -133,7 +133,7 @@ void thread_pool_core::run_worker(worker& w) noexcept {
             tell_uncaught(task(), std::current_exception());
             abruptly = true;
         }
-        if (observer_) observer_->worker_ends(w.observed);
+        if (observer_) observer_->worker_ends(std::exchange(w.observed, nullptr));
     } while (!leave(w, abruptly));
     self.helper = outer_helper;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace cadre::manage {
 
@@ -34,7 +35,9 @@ std::uint64_t latency_histogram::count() const noexcept {
 }
 
 std::chrono::nanoseconds latency_histogram::sum() const noexcept {
-    return std::chrono::nanoseconds(static_cast<std::int64_t>(sum_));
+    // Past 292 years, as the waits of a long queue add up to, it begins at zero again.
+    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(sum_ & most));
 }
 
 std::chrono::nanoseconds latency_histogram::mean() const noexcept {
