@@ -103,9 +103,9 @@ public:
         const bool shared = std::any_of(entries.begin(), entries.end(), is_ours);
         // As in the other formats: where there are pools beside DynamicTp's keys, they are ours,
         // and so is what belongs to them.
-        const auto is_below = [](std::string_view part) {
-            return [part](const entry& e) {
-                return first_part(e.key) == part && e.key.size() > part.size();
+        const auto is_below = [](std::string_view top) {
+            return [top](const entry& e) {
+                return first_part(e.key) == top && e.key.size() > top.size();
             };
         };
         const bool at_root = std::none_of(entries.begin(), entries.end(), is_below("cadre")) &&
