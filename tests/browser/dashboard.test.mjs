@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { chromium } from 'playwright-core';
@@ -17,10 +17,12 @@ const token = 'the token of the browser test';
 const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
 assert(browserPath, 'no chromium is installed: tools/setup.sh');
 mkdirSync(screenshots, { recursive: true });
+const edited = join(screenshots, 'pools.yaml');
+copyFileSync(config, edited);
 
 /** Starts the demo on a free port; resolves with its address. */
 function startDemo() {
-  const child = spawn(demo, ['--port', '0', '--config', config], {
+  const child = spawn(demo, ['--port', '0', '--config', edited], {
     env: { ...process.env, CADRE_TOKEN: token }, stdio: ['ignore', 'pipe', 'inherit'],
   });
   const address = new Promise((found, failed) => {
@@ -128,23 +130,81 @@ async function growsAndRollsBack(page) {
   await page.waitForFunction(() => document.querySelector('[name=core_pool_size]').value === '2');
 }
 
+const focused = (page) => page.evaluate(() => document.activeElement.name || document.activeElement.id);
+
+/** As slowly as people are: the page is brought up to date meanwhile, again and again. */
+async function editsByKeyboard(page) {
+  const nextLook = () => page.evaluate(() => new Promise((seen) => {
+    const live = document.getElementById('live');
+    new MutationObserver((_, watch) => { watch.disconnect(); seen(); }).observe(live, { childList: true });
+  }));
+  await page.focus('[name=maximum_pool_size]');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('1');
+  await nextLook();
+  await nextLook();
+  await page.keyboard.type('2');
+  assert.equal(await page.inputValue('[name=maximum_pool_size]'), '12');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#preview ins');
+  await nextLook();
+  await nextLook();
+  assert.equal(await focused(page), 'apply');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#preview .ok');
+  await nextLook();
+  assert.equal(await focused(page), 'core_pool_size');
+}
+
+/** One that the file has made, in the table and in the charts. */
+async function showsANewPool(page) {
+  await page.click('nav a[data-page=pools]');
+  await page.waitForFunction(() => document.querySelectorAll('.chart canvas').length === 6);
+  writeFileSync(edited + '.new', readFileSync(edited, 'utf8') + '\n  extra:\n    auto_create: true\n    core_pool_size: 1\n');
+  renameSync(edited + '.new', edited);
+  await page.waitForSelector('#pools tbody a >> text=extra');
+  await page.waitForFunction(() => /extra \d/.test(document.querySelector('[data-keep=done] .legend').textContent));
+  await page.waitForFunction(() => document.querySelectorAll('.chart canvas').length === 6);
+}
+
 async function looksRight(browser, base, name, options) {
   const page = await open(browser, base, options);
   await page.waitForFunction(() => document.querySelectorAll('.chart canvas').length === 6);
-  const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
-  assert(await fits(), `${name}: the overview is wider than the screen`);
+  const fits = async (what) => {
+    const beyond = await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth ? [] :
+      [...document.querySelectorAll('*')].filter((each) => each.getBoundingClientRect().right > window.innerWidth)
+        .map((each) => `${each.tagName} ${each.className} ${each.textContent.slice(0, 60)}`));
+    assert.deepEqual(beyond, [], `${name}: ${what} is wider than the screen`);
+  };
+  await fits('the overview');
   await page.screenshot({ path: join(screenshots, `${name}-overview.png`), fullPage: true });
   await page.click('#pools tbody a >> text=requests');
   await page.waitForSelector('#workers tbody tr');
   await page.waitForFunction(() => document.querySelectorAll('.chart canvas').length === 5);
-  assert(await fits(), `${name}: a pool's page is wider than the screen`);
+  await fits("a pool's page");
   await page.screenshot({ path: join(screenshots, `${name}-pool.png`), fullPage: true });
   for (const other of ['alarms', 'history']) {
     await page.click(`nav a[data-page=${other}]`);
     await page.waitForSelector('section.card');
-    assert(await fits(), `${name}: ${other} is wider than the screen`);
+    await fits(other);
   }
   assert.deepEqual(page.problems, []);
+  await page.context().close();
+}
+
+/** Back through the form of a phone: the bar at the top covers nothing that has the focus. */
+async function hidesNoFocus(browser, base) {
+  const page = await open(browser, base, { viewport: { width: 390, height: 600 } });
+  await page.click('#pools tbody a >> text=requests');
+  await unlocks(page);
+  const covered = () => page.evaluate(() => document.activeElement.getBoundingClientRect().top <
+    document.querySelector('header').getBoundingClientRect().bottom);
+  await page.focus('[name=interrupt_on_run_timeout]');
+  for (let i = 0; i < 20 && (await focused(page)) !== 'core_pool_size'; ++i) {
+    await page.keyboard.press('Shift+Tab');
+    assert(!(await covered()), `${await focused(page)} is behind the bar`);
+  }
+  assert.equal(await focused(page), 'core_pool_size');
   await page.context().close();
 }
 
@@ -164,6 +224,9 @@ try {
   await unlocks(page);
   await refusesWhatCannotBe(page);
   await growsAndRollsBack(page);
+  await editsByKeyboard(page);
+  await showsANewPool(page);
+  await hidesNoFocus(browser, base);
   assert.deepEqual(page.foreign, [], 'nothing is loaded from elsewhere');
   assert.deepEqual(page.problems.filter((text) => !text.includes('422')), []);
   for (const colorScheme of ['light', 'dark']) {

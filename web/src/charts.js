@@ -116,6 +116,7 @@ export class Chart {
   close() {
     this.watch.disconnect();
     this.plot?.destroy();
+    this.node.remove();  // or it would keep the place of its successor
     charts.delete(this);
   }
 }

@@ -29,6 +29,28 @@ function setAll(node, attributes) {
 
 const handlers = ['onclick', 'onsubmit', 'oninput', 'onchange'];
 
+const standsFor = new WeakMap();
+
+/**
+ * To be given to patch() for a node with data-keep that is made once. While that is on the page, it
+ * is another that stands for it: h() would take it out of the page, and with it what has the focus.
+ */
+export function kept(node) {
+  if (!node.isConnected) return node;
+  const standIn = h(node.nodeName.toLowerCase(), { 'data-keep': node.dataset.keep });
+  standsFor.set(standIn, node);
+  return standIn;
+}
+
+/** With nothing in it that stands for another. */
+function real(node) {
+  for (const child of [...(node.children ?? [])]) {
+    const meant = real(child);
+    if (meant !== child) child.replaceWith(meant);
+  }
+  return standsFor.get(node) ?? node;
+}
+
 /**
  * Makes the children of `into` look like `nodes`, touching only what differs: focus, selection and
  * scrolling survive. What has data-keep (a chart, a form) is left as it is once it is there.
@@ -37,8 +59,8 @@ export function patch(into, ...nodes) {
   const wanted = nodes.flat(Infinity).filter((node) => node instanceof Node);
   wanted.forEach((node, i) => {
     const present = into.childNodes[i];
-    if (!present) into.append(node);
-    else if (!alike(present, node)) present.replaceWith(node);
+    if (!present) into.append(real(node));
+    else if (!alike(present, node)) present.replaceWith(real(node));
     else if (present.nodeType === Node.TEXT_NODE) {
       if (present.data !== node.data) present.data = node.data;
     } else if (!present.dataset.keep) {

@@ -4,7 +4,7 @@
 import { adviceCard } from './advice.js';
 import * as api from './api.js';
 import { Chart } from './charts.js';
-import { h, patch } from './dom.js';
+import { h, kept, patch } from './dom.js';
 import { count, percent, rate, seconds } from './format.js';
 
 export const poolLink = (name) => '#/pool/' + encodeURIComponent(name);
@@ -55,7 +55,7 @@ export class Overview {
         : h('div.scroll', h('table.stack#pools',
           h('thead', h('tr', heads.map(([text, n]) => h(n ? 'th.n' : 'th', { scope: 'col' }, text)))),
           h('tbody', pools.pools.map(row))))),
-      h('div.grid', this.charts.map((c) => c.node)),
+      h('div.grid', this.charts.map((c) => kept(c.node))),
       adviceCard(advice));
   }
 

@@ -4,7 +4,7 @@
 import { adviceCard } from './advice.js';
 import * as api from './api.js';
 import { Chart } from './charts.js';
-import { h, patch } from './dom.js';
+import { h, kept, patch } from './dom.js';
 import { count, rate, seconds } from './format.js';
 import { alarmTable, historyList } from './history.js';
 import { SettingsForm, rollbackButton } from './settings.js';
@@ -63,8 +63,8 @@ export class PoolPage {
         pool.alarm_list.length > 0 && h('section.card', h('h2', 'Alarms'), alarmTable(pool.alarm_list.slice(0, 5))),
         adviceCard(advice.filter((a) => a.pool === this.name), (a) => unlocked && a.settings &&
           h('button', { type: 'button', onclick: () => this.form.enter(a.settings) }, 'Enter this below'))),
-      h('div.two', this.form.node, this.workers(pool)),
-      h('div.grid', this.charts.map((c) => c.node)),
+      h('div.two', kept(this.form.node), this.workers(pool)),
+      h('div.grid', this.charts.map((c) => kept(c.node))),
       this.taskTable(pool),
       h('div.two',
         h('section.card', h('h2', 'Waiting longest'), pool.oldest.length === 0

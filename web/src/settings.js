@@ -56,7 +56,8 @@ export class SettingsForm {
     this.seen = seen;
     this.settings = pool.settings;
     this.shown = null;
-    if (unlocked) return this.draw();
+    const hadFocus = this.node.contains(document.activeElement);
+    if (unlocked) return hadFocus ? this.reset() : this.draw();
     patch(this.node, h('h2', 'Settings'),
       h('table', h('tbody', Object.entries(pool.settings).map(([key, value]) =>
         h('tr', h('td.muted', kinds[key]?.[0] ?? key), h('td.n', setting(value)))))),
@@ -74,9 +75,15 @@ export class SettingsForm {
       this.answer = h('div', { role: 'status', id: 'preview' }),
       h('div.buttons', h('button.primary', { type: 'submit' }, 'Preview'),
         this.applyButton = h('button', { type: 'button', id: 'apply', disabled: true, onclick: () => this.apply() }, 'Apply'),
-        h('button', { type: 'button', onclick: () => this.draw() }, 'Reset')));
+        h('button', { type: 'button', onclick: () => this.reset() }, 'Reset')));
     this.shown = null;
     this.node.replaceChildren(h('h2', 'Settings'), this.form);
+  }
+
+  /** With the focus where it goes on: what had it is gone. */
+  reset() {
+    this.draw();
+    this.form.querySelector('[name]')?.focus();
   }
 
   /** What differs from what the pool has. */
@@ -124,7 +131,7 @@ export class SettingsForm {
       const answer = await api.apply(this.pool, this.shown, this.revision);
       this.settings = answer.after;
       this.seen = JSON.stringify([answer.after, true, true]);
-      this.draw();
+      this.reset();
       patch(this.answer, h('p.ok', `Applied as revision ${answer.revision}.`), diff(answer));
       await this.refresh();
     });
@@ -149,6 +156,7 @@ export function rollbackButton(pool, entry, current, refresh) {
     try {
       await api.rollback(pool, entry.revision, false);
       await refresh();
+      if (!place.isConnected) document.getElementById('main').focus({ preventScroll: true });
     } catch (problem) {
       say(problem);
     }
