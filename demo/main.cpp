@@ -99,7 +99,15 @@ void print_summary(const cadre::manage::pool_registry& registry) {
 
 /// What came of the file, whenever it was read.
 void tell(const cadre::manage::config_status& status) {
-    if (status.problems.empty()) std::printf("  the configuration is applied\n");
+    bool is_there = false;
+    for (const auto& source : status.sources) {
+        const bool has_answered = source.origin == cadre::manage::document_origin::source;
+        is_there = is_there || has_answered;
+        if (!has_answered && !source.health.last_error.empty() && source.health.problems.empty())
+            std::printf("  no configuration, the pools are as the code made them: %s\n",
+                        source.health.last_error.c_str());
+    }
+    if (status.problems.empty() && is_there) std::printf("  the configuration is applied\n");
     for (const auto& problem : status.problems)
         std::printf("  refused, nothing is changed: %s\n", to_text(problem).c_str());
     std::fflush(stdout);

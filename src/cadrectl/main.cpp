@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <string_view>
 
 #include <unistd.h>
 
@@ -120,6 +122,12 @@ void add_commands(CLI::App& app, arguments& a, command& chosen) {
         [](auto& c) { return advise(c); });
 }
 
+/// Of a command line that could not be read, so nothing else knows.
+bool wants_json(int argc, char** argv) {
+    return std::any_of(argv + 1, argv + argc,
+                       [](const char* argument) { return argument == std::string_view("--json"); });
+}
+
 int run(int argc, char** argv) {
     CLI::App app("Looks at the thread pools of a running program, and changes them.", "cadrectl");
     arguments a;
@@ -143,7 +151,10 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? success : usage;
+        const bool is_question = error.get_exit_code() == 0;  // --help
+        if (is_question || !wants_json(argc, argv)) return app.exit(error) == 0 ? success : usage;
+        std::cout << dumped({{"error", error.what()}, {"exit_code", usage}}) << "\n";
+        return usage;
     }
     try {
         const auto server = connect(a);

@@ -56,14 +56,15 @@ std::string table::to_string() const {
 }
 
 std::string harmless(std::string_view text) {
-    std::string result(text);
-    std::replace_if(
-        result.begin(), result.end(),
-        [](char c) {
-            const auto byte = static_cast<unsigned char>(c);
-            return byte < 0x20U || byte == 0x7FU;
-        },
-        '?');
+    std::string result;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
+        // U+0080 to U+009F: to some terminals U+009B is what ESC [ is.
+        const bool is_two = byte == 0xC2U && next >= 0x80U && next < 0xA0U;
+        result += byte < 0x20U || byte == 0x7FU || is_two ? '?' : text[i];
+        i += is_two ? 1 : 0;
+    }
     return result;
 }
 

@@ -78,10 +78,10 @@ sizing_advice advise(const pool_load& load, const advice_options& options) {
     const auto capacity =
         static_cast<std::size_t>(std::max(1.0, per_second * advice_seconds(options.target_wait)));
     advice.settings.queue_capacity = capacity;
-    advice.reasons.push_back(std::to_string(core) + " threads do " + rounded(per_second) +
-                             " tasks/s: with " + std::to_string(capacity) +
-                             " queued the last waits for " +
-                             rounded(advice_seconds(options.target_wait)) + " s");
+    advice.reasons.push_back(
+        (core == 1 ? "1 thread does " : std::to_string(core) + " threads do ") +
+        rounded(per_second) + " tasks/s: with " + std::to_string(capacity) +
+        " queued the last waits for " + rounded(static_cast<double>(capacity) / per_second) + " s");
     return advice;
 }
 

@@ -30,7 +30,7 @@ bool write_and_sync(int descriptor, std::string_view text) {
 
 void write_atomically(const std::filesystem::path& file, std::string_view text) {
     std::string temporary = file.string() + ".XXXXXX";
-    const int descriptor = mkstemp(temporary.data());
+    const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
     if (descriptor < 0) write_failed(file);
     const bool written = write_and_sync(descriptor, text);
     const bool closed = ::close(descriptor) == 0;

@@ -87,9 +87,16 @@ change_plan plan_change(const pool_settings& effective, const pool_settings& wis
                 {field, field_text(wished, field), field_text(effective, field), reason});
         (possible.*member).reset();
     };
-    if (limits.kind == pool_kind::scheduled)
-        strike(&pool_settings::maximum_pool_size, "maximum_pool_size",
-               "a scheduled pool has no more threads than its core");
+    if (limits.kind == pool_kind::scheduled) {
+        // It follows the core, which may be about to change.
+        const int core = possible.core_pool_size.value_or(effective.core_pool_size.value_or(0));
+        const int follows = std::max(core, 1);
+        if (possible.maximum_pool_size.value_or(follows) != follows)
+            plan.not_applied.push_back(
+                {"maximum_pool_size", field_text(wished, "maximum_pool_size"),
+                 std::to_string(follows), "a scheduled pool has no more threads than its core"});
+        possible.maximum_pool_size.reset();
+    }
     if (!limits.capacity_fixed_because.empty())
         strike(&pool_settings::queue_capacity, "queue_capacity", limits.capacity_fixed_because);
     if (!limits.timeouts_unwatched_because.empty()) {

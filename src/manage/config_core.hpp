@@ -39,6 +39,7 @@ private:
         std::optional<config_document> in_force = {};  ///< as it was applied
         document_origin origin = document_origin::none;
         std::vector<config_problem> problems = {};     ///< of latest, if it was refused
+        std::vector<config_problem> unusable = {};     ///< news of what nobody could read
         std::optional<std::string> refused_text = {};  ///< that is in the history
         std::optional<config_document> unfit = {};     ///< from the snapshot, and not in force
         std::string unfit_because = {};
@@ -55,12 +56,15 @@ private:
     void load_snapshot();
     void wait_for_first_documents();
     void arrived(std::size_t index, const config_document& document);
+    void unusable(std::size_t index, const std::vector<config_problem>& problems);
     void pool_registered();
     bool take_work(bool& new_documents, bool& new_pools);
     void work();
     void decide_all_together();
     void decide_without_snapshot();
     void decide_one_by_one();
+    void refuse_unusable();
+    void note_refusal(const change_origin& origin, const std::vector<config_problem>& problems);
     void refused(std::size_t index, const attempt& what,
                  const std::vector<config_problem>& problems);
     attempt make_attempt(const std::vector<bool>& with_latest) const;
@@ -89,7 +93,7 @@ private:
     config_status status_;  ///< but for its sources, and the problems of their latest documents
     std::string snapshot_unread_;  ///< why
     bool started_ = false;
-    std::chrono::system_clock::time_point started_at_;
+    std::chrono::steady_clock::time_point started_at_;
     bool ready_ = false;  ///< start() has waited: news may be worked on
     bool stopped_ = false;
     bool working_ = false;

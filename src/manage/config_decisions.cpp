@@ -9,9 +9,9 @@
 //
 // A new document is tried together with those in force of the other sources. If it is refused, they
 // stay; it is tried again after the next success of another, since what was wrong may have been
-// there. At the start, what the snapshot has of a source counts as in force until the source
-// answers; if that does not fit any more, it must not keep out what other sources say, and is left
-// out.
+// there. What a source could not even read (an empty file) is refused by its word. At the start,
+// what the snapshot has of a source counts as in force until the source answers; if that does not
+// fit any more, it must not keep out what other sources say, and is left out.
 //
 // Pools that are registered later get their settings one by one: others may have been changed by
 // people since, and one that cannot be as the documents say is no reason to leave out another.
@@ -36,6 +36,16 @@ void config_core::arrived(std::size_t index, const config_document& document) {
     work();
 }
 
+void config_core::unusable(std::size_t index, const std::vector<config_problem>& problems) {
+    {
+        const std::lock_guard lock(mutex_);
+        slots_[index].unusable = problems;
+        if (!ready_ || working_ || stopped_) return;
+        working_ = true;
+    }
+    work();
+}
+
 void config_core::pool_registered() {
     {
         const std::lock_guard lock(mutex_);
@@ -49,8 +59,8 @@ void config_core::pool_registered() {
 /// False if there is none, and then the work has ended.
 bool config_core::take_work(bool& new_documents, bool& new_pools) {
     const std::lock_guard lock(mutex_);
-    new_documents =
-        std::any_of(slots_.begin(), slots_.end(), [](const auto& s) { return s.is_news; });
+    new_documents = std::any_of(slots_.begin(), slots_.end(),
+                                [](const auto& s) { return s.is_news || !s.unusable.empty(); });
     new_pools = std::exchange(pools_changed_, false);
     if (!stopped_ && (new_documents || new_pools)) return true;
     working_ = false;
@@ -64,6 +74,7 @@ void config_core::work() {
     try {
         if (std::exchange(is_first_, false)) decide_all_together();
         for (bool documents = false, pools = false; take_work(documents, pools);) {
+            if (documents) refuse_unusable();
             if (documents) decide_one_by_one();
             if (pools) configure_new_pools();
             tell();
@@ -153,9 +164,27 @@ void config_core::refused(std::size_t index, const attempt& what,
         const auto& text = what.documents[index]->text;
         if (std::exchange(slots_[index].refused_text, text) == text) return;
     }
+    note_refusal(what.origin, problems);
+}
+
+void config_core::refuse_unusable() {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+        std::vector<config_problem> problems;
+        {
+            const std::lock_guard lock(mutex_);
+            problems.swap(slots_[i].unusable);
+            if (problems.empty()) continue;
+            ++status_.refused;
+        }
+        note_refusal({.source = names_[i]}, problems);
+    }
+}
+
+void config_core::note_refusal(const change_origin& origin,
+                               const std::vector<config_problem>& problems) {
     auto why = to_text(problems.front());
     if (problems.size() > 1) why += " (and " + std::to_string(problems.size() - 1) + " more)";
-    registry_.note_refusal(what.origin, std::move(why));
+    registry_.note_refusal(origin, std::move(why));
 }
 
 config_core::attempt config_core::make_attempt(const std::vector<bool>& with_latest) const {

@@ -43,7 +43,7 @@ void config_core::start() {
         const std::lock_guard lock(mutex_);
         if (started_) throw illegal_state("the config_manager was started before");
         started_ = true;
-        started_at_ = std::chrono::system_clock::now();
+        started_at_ = std::chrono::steady_clock::now();
     }
     load_snapshot();
     // Of a core that is gone nobody is told: a call may outlast the subscription.
@@ -56,8 +56,10 @@ void config_core::start() {
         const std::lock_guard lock(mutex_);
         registrations_ = std::move(registrations);
     }
-    for (std::size_t i = 0; i < sources_.size(); ++i)
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+        sources_[i]->on_unusable([this, i](const auto& problems) { unusable(i, problems); });
         sources_[i]->start([this, i](const config_document& document) { arrived(i, document); });
+    }
     wait_for_first_documents();
     {
         const std::lock_guard lock(mutex_);
@@ -161,21 +163,32 @@ config_status config_core::status() const {
     return result;
 }
 
+namespace {
+
+/// For how long the source has been silent. The wall clock, which may have been set since, is only
+/// for sources of others that know no better.
+std::chrono::nanoseconds silence_of(const source_health& health,
+                                    std::chrono::steady_clock::time_point started_at) {
+    const auto now = std::chrono::steady_clock::now();
+    if (health.answered_at != std::chrono::steady_clock::time_point())
+        return now - health.answered_at;
+    if (health.last_success == std::chrono::system_clock::time_point()) return now - started_at;
+    return std::chrono::system_clock::now() - health.last_success;
+}
+
+}  // namespace
+
 std::chrono::nanoseconds config_core::age() const {
-    using time = std::chrono::system_clock::time_point;
-    const auto now = std::chrono::system_clock::now();
-    time oldest = now;
-    time started_at;
+    std::chrono::steady_clock::time_point started_at;
     {
         const std::lock_guard lock(mutex_);
         if (!started_ || stopped_) return {};
         started_at = started_at_;
     }
-    for (const auto& source : sources_) {
-        const auto answered = source->health().last_success;
-        oldest = std::min(oldest, answered == time{} ? started_at : answered);
-    }
-    return now - oldest;
+    std::chrono::nanoseconds longest(0);
+    for (const auto& source : sources_)
+        longest = std::max(longest, silence_of(source->health(), started_at));
+    return longest;
 }
 
 }  // namespace detail

@@ -73,6 +73,11 @@ const document_node* find_path(const document_node& node, std::string_view path)
 partial_configuration read_document(const document& doc, const instance_identity& instance,
                                     detail::value_reader& read) {
     constexpr std::string_view older_key = "spring.dynamic.tp";
+    // To take everything back, one says so: pools: {}.
+    if (doc.root.kind == document_node::type::map && doc.root.members.empty()) {
+        read.problem(0, "", "is empty");
+        return {};
+    }
     const auto* ours = doc.root.find("cadre");
     const auto* theirs = doc.root.find("dynamictp");
     const auto* older = find_path(doc.root, older_key);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "manage/configuration_reader.hpp"
 #include "manage/dashboard_page.hpp"
 #include "manage/http_guard.hpp"
 #include "manage/http_views.hpp"
@@ -60,6 +61,18 @@ pool_settings settings_of(const json& body) {
     return settings;
 }
 
+/// As of a document. A pool that has more from its code may keep that.
+void check_sizes(const managed_pool& pool, const pool_settings& wished) {
+    const auto now = pool.settings();
+    const auto check = [](const char* field, std::optional<int> to, std::optional<int> from) {
+        if (to && *to > most_threads && *to > from.value_or(0))
+            throw std::invalid_argument(std::string(field) + " (" + std::to_string(*to) +
+                                        ") is above " + std::to_string(most_threads));
+    };
+    check("core_pool_size", wished.core_pool_size, now.core_pool_size);
+    check("maximum_pool_size", wished.maximum_pool_size, now.maximum_pool_size);
+}
+
 std::uint64_t number_of(std::string_view text, const char* what) {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -89,6 +102,14 @@ change_origin origin_of(const http_request& request) {
         origin.only_if_revision = number_of(tag, "If-Match");
     }
     return origin;
+}
+
+/// As for the change itself: who looked at older values shall not take the preview for his.
+void check_revision(const managed_pool& pool, const change_origin& origin) {
+    if (origin.only_if_revision && *origin.only_if_revision != pool.revision())
+        throw illegal_state("pool '" + pool.name() + "' is at revision " +
+                            std::to_string(pool.revision()) + ", not " +
+                            std::to_string(*origin.only_if_revision));
 }
 
 /// The rest of the path after `prefix`, if it begins with that.
@@ -209,8 +230,13 @@ http_response http_api::change_pool(const http_request& request, const std::stri
     const auto pool = registry_.find(name);
     if (!pool) return problem(404, "no pool is named \"" + name + "\"");
     const auto wished = settings_of(body_of(request));
-    if (is_dry(request)) return ok(json_of(pool->preview(wished)));
-    const auto report = pool->reconfigure(wished, origin_of(request));
+    check_sizes(*pool, wished);
+    const auto origin = origin_of(request);
+    if (is_dry(request)) {
+        check_revision(*pool, origin);
+        return ok(json_of(pool->preview(wished)));
+    }
+    const auto report = pool->reconfigure(wished, origin);
     log(request, {report});
     return ok(json_of(report));
 }
@@ -218,12 +244,16 @@ http_response http_api::change_pool(const http_request& request, const std::stri
 http_response http_api::change_several(const http_request& request) const {
     const auto body = body_of(request);
     std::vector<pool_change> changes;
+    if (!request.if_match.empty())
+        throw bad_request("If-Match is of one pool, and this is for several");
     if (!body.contains("pools") || !body.at("pools").is_object() || body.size() != 1)
         throw bad_request("the body must be {\"pools\": {NAME: {SETTING: VALUE}}}");
     for (const auto& [name, settings] : body.at("pools").items()) {
-        if (!registry_.find(name)) return problem(404, "no pool is named \"" + name + "\"");
+        const auto pool = registry_.find(name);
+        if (!pool) return problem(404, "no pool is named \"" + name + "\"");
         if (!settings.is_object()) throw bad_request("the settings of a pool must be an object");
         changes.push_back({name, settings_of(settings)});
+        check_sizes(*pool, changes.back().settings);
     }
     const auto reports = is_dry(request) ? registry_.preview(changes)
                                          : registry_.reconfigure(changes, origin_of(request));
@@ -240,8 +270,12 @@ http_response http_api::roll_back(const http_request& request, const std::string
     if (!body.contains("revision") || !body.at("revision").is_number_unsigned())
         throw bad_request("the body must be {\"revision\": NUMBER}");
     const auto revision = body.at("revision").get<std::uint64_t>();
-    if (is_dry(request)) return ok(json_of(pool->preview_rollback(revision)));
-    const auto report = pool->rollback(revision, origin_of(request));
+    const auto origin = origin_of(request);
+    if (is_dry(request)) {
+        check_revision(*pool, origin);
+        return ok(json_of(pool->preview_rollback(revision)));
+    }
+    const auto report = pool->rollback(revision, origin);
     log(request, {report});
     return ok(json_of(report));
 }

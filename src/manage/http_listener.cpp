@@ -180,6 +180,10 @@ public:
                              {"Referrer-Policy", "no-referrer"},
                              {"Cross-Origin-Resource-Policy", "same-origin"}});
         set_pre_routing_handler([this](const auto& in, auto& out) { return before_body(in, out); });
+        // What httplib refuses by itself, as chunks that are none, it has no words for.
+        set_error_handler([](const auto&, auto& out) {
+            if (out.body.empty()) refuse(out, out.status, "the request could not be read");
+        });
         const auto with_body = [this](const auto& in, auto& out) { answer(in, out); };
         Post("/.*", with_body);
         Patch("/.*", with_body);
@@ -289,6 +293,8 @@ private:
             // Called when the head is read. A body that is not read would be taken for the next
             // request; so after any body the connection ends.
             keep = !has_body(request);
+            // Without a length there is no body; httplib would wait for one to the end.
+            if (!has_body(request)) request.set_header("Content-Length", "0");
             current_wait = &waits;
             request.ranges.clear();
             request.headers.erase("Accept-Encoding");  // no compression on the way to a neighbour

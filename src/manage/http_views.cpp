@@ -88,7 +88,7 @@ json samples_of(const pool_sampler& sampler, double since) {
     json pools = json::object();
     std::set<std::string> names;
     for (const auto& look : looks) {
-        times.push_back(std::round(look.time * 1000) / 1000);
+        times.push_back(look.time);
         for (const auto& [name, sample] : look.pools) names.insert(name);
     }
     for (const auto& name : names) {

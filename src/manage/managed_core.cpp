@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who uses the pool holds a shared_ptr to it for that long, so no lock is held while the pool
-// works, nor while its thread factory does. Of a borrowed pool that pointer owns nothing: when the
-// last copy goes it says so, and detach() waits for that, for the owner may destroy the pool next.
+// works, nor while its thread factory does. When the last copy goes it says so, and detach() waits
+// for that: the owner of a borrowed pool may destroy it next, and an owned one is closed by who
+// removes it, not by somebody who happened to look, and would wait for all its tasks.
 //
 // Changes are made one at a time by whoever has the turn. A turn is no lock: the pool's thread
 // factory runs during it, which is user code. That it may not change a pool itself (two that did
@@ -102,11 +103,14 @@ managed_core::managed_core(parts made, std::weak_ptr<registry_core> registry)
       has_own_names_(!made.pool->thread_factory().target<naming_factory>()),
       let_go_(std::make_shared<let_go>()),
       prestart_(made.prestart),
-      pool_(std::move(made.pool)),
+      owned_(owner_ == ownership::owned ? made.pool : nullptr),
       scheduled_(std::move(made.scheduled)) {
-    if (owner_ == ownership::borrowed)
-        pool_ = std::shared_ptr<thread_pool_executor>(
-            pool_.get(), [gone = let_go_](thread_pool_executor*) { gone->open(); });
+    // An owned pool is let go of first: when the gate opens, nobody but who detached it has it.
+    pool_ = std::shared_ptr<thread_pool_executor>(
+        made.pool.get(), [gone = let_go_, kept = owned_](thread_pool_executor*) mutable {
+            kept.reset();
+            gone->open();
+        });
     auto handler = pool_->rejected_execution_handler();
     if (!rejection_policies::name_of(handler)) custom_ = std::move(handler);
 }
@@ -117,9 +121,9 @@ std::shared_ptr<thread_pool_executor> managed_core::use() const {
 }
 
 std::shared_ptr<thread_pool_executor> managed_core::executor() const {
-    auto pool = use();
-    if (owner_ == ownership::owned) return pool;
-    return std::shared_ptr<thread_pool_executor>(std::shared_ptr<void>(), pool.get());
+    const std::lock_guard lock(mutex_);
+    if (owner_ == ownership::owned) return owned_;
+    return std::shared_ptr<thread_pool_executor>(std::shared_ptr<void>(), pool_.get());
 }
 
 std::shared_ptr<scheduled_thread_pool_executor> managed_core::scheduled_executor() const {
@@ -260,17 +264,19 @@ void managed_core::end_turn() noexcept {
 
 void managed_core::detach() noexcept {
     if (auto pool = use()) keep_last(*pool);
+    std::shared_ptr<thread_pool_executor> dropped_owned;
     std::shared_ptr<thread_pool_executor> dropped;
     std::shared_ptr<scheduled_thread_pool_executor> dropped_scheduled;
     rejected_execution_handler dropped_custom;
     {
         const std::lock_guard lock(mutex_);
+        dropped_owned.swap(owned_);
         dropped.swap(pool_);
         dropped_scheduled.swap(scheduled_);
         dropped_custom.swap(custom_);
     }
     // In the thread factory of a pool that this thread is changing we would wait for ourselves.
-    if (owner_ == ownership::owned || is_changed_here()) return;
+    if (is_changed_here()) return;
     dropped.reset();
     let_go_->wait();
 }

@@ -67,7 +67,8 @@ public:
     /// True on a thread that has the turn.
     bool is_changed_here() const;
 
-    /// Lets go of the pool. Returns when nobody uses a borrowed one any more, whoever detached it.
+    /// Lets go of the pool. Returns when nobody uses it here any more, whoever detached it; an
+    /// owned one is closed by then, unless a user keeps it.
     void detach() noexcept;
 
 private:
@@ -93,7 +94,8 @@ private:
     mutable std::mutex mutex_;  // guards all below
     std::condition_variable turn_free_;
     bool turn_taken_ = false;
-    std::shared_ptr<thread_pool_executor> pool_;  // null: detached
+    std::shared_ptr<thread_pool_executor> pool_;   // null: detached
+    std::shared_ptr<thread_pool_executor> owned_;  // null also if it is borrowed
     std::shared_ptr<scheduled_thread_pool_executor> scheduled_;
     rejected_execution_handler custom_;  // what the pool had that has no name
     pool_snapshot last_snapshot_;        // of when it was detached

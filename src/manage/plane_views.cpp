@@ -64,14 +64,20 @@ namespace {
 
 json sizes_of(const pool_advisers::advised& advised, bool bounded) {
     const auto& wanted = advised.advice.settings;
+    const bool with_capacity = bounded && advised.pool->queue_type() == "linked";
+    auto reasons = advised.advice.reasons;
+    if (!with_capacity) reasons.pop_back();  // the last is about that
     std::string why;
-    for (const auto& reason : advised.advice.reasons) why += (why.empty() ? "" : "; ") + reason;
+    for (const auto& reason : reasons) why += (why.empty() ? "" : "; ") + reason;
     json settings = {{"core_pool_size", wanted.core_pool_size.value_or(0)}};
     std::string sizes = "core_pool_size " + std::to_string(wanted.core_pool_size.value_or(0));
     if (advised.pool->kind() == pool_kind::plain) {
         settings["maximum_pool_size"] = wanted.maximum_pool_size.value_or(0);
         sizes += ", maximum_pool_size " + std::to_string(wanted.maximum_pool_size.value_or(0));
-        if (bounded) settings["queue_capacity"] = wanted.queue_capacity.value_or(1);
+    }
+    if (with_capacity) {
+        settings["queue_capacity"] = wanted.queue_capacity.value_or(1);
+        sizes += ", queue_capacity " + std::to_string(wanted.queue_capacity.value_or(1));
     }
     return {{"pool", advised.pool->name()},
             {"message", sizes + ": " + why},

@@ -52,6 +52,11 @@ void source_loop::start(listener to) {
     thread_ = std::thread([this] { run(); });
 }
 
+void source_loop::on_unusable(problem_listener told) {
+    const std::lock_guard lock(mutex_);
+    unusable_ = std::move(told);
+}
+
 void source_loop::stop() {
     stop_.raise();
     const std::lock_guard joining(joining_);
@@ -85,7 +90,8 @@ void source_loop::run() noexcept {
             } catch (...) {
                 error = "something that is no std::exception was thrown";
             }
-            failed(error, std::move(problems));
+            failed(error, problems);
+            tell_of_unusable(error, problems);
             stop_.sleep_for(pause());
         }
     } catch (...) {
@@ -100,6 +106,11 @@ void source_loop::round() {
     std::string hash;
     if (document) hash = document->exists ? to_hex(sha256(document->text)) : "absent";
     const bool is_new = document && hash != last_hash_;
+    if (document) {  // who is told of it shall not be told of what was there before
+        last_unusable_.clear();
+        const std::lock_guard lock(mutex_);
+        health_.problems.clear();
+    }
     if (is_new) {
         try {
             listener_(*document);
@@ -115,6 +126,7 @@ void source_loop::round() {
     if (document && document->is_stale) throw std::runtime_error("no answer; a cached document");
     health_.state = source_state::healthy;
     health_.last_success = std::chrono::system_clock::now();
+    health_.answered_at = std::chrono::steady_clock::now();
     health_.failures = 0;
     health_.problems.clear();
 }
@@ -125,6 +137,22 @@ void source_loop::failed(const std::string& why, std::vector<config_problem> pro
     health_.last_error = why;
     ++health_.failures;
     health_.problems = std::move(problems);
+}
+
+void source_loop::tell_of_unusable(const std::string& why,
+                                   const std::vector<config_problem>& problems) {
+    if (problems.empty() || why == last_unusable_) return;
+    last_unusable_ = why;
+    problem_listener told;
+    {
+        const std::lock_guard lock(mutex_);
+        told = unusable_;
+    }
+    try {
+        if (told) told(problems);
+    } catch (...) {
+        // health() has it all the same.
+    }
 }
 
 std::chrono::milliseconds source_loop::pause() {

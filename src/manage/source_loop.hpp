@@ -38,11 +38,13 @@ public:
     void start(listener to) override;
     void stop() override;
     source_health health() const override;
+    void on_unusable(problem_listener told) override;
 
 private:
     void run() noexcept;
     void round();
     void failed(const std::string& why, std::vector<config_problem> problems);
+    void tell_of_unusable(const std::string& why, const std::vector<config_problem>& problems);
     std::chrono::milliseconds pause();
 
     const std::string name_;
@@ -53,11 +55,13 @@ private:
     // Used by the thread only.
     const std::unique_ptr<document_fetcher> fetcher_;
     std::string last_hash_;
+    std::string last_unusable_;  ///< that was told of; empty: what came last could be used
     std::minstd_rand random_;
 
     mutable std::mutex mutex_;  // guards all below
     source_health health_;
     listener listener_;
+    problem_listener unusable_;
     bool started_ = false;
 
     std::mutex joining_;  // held to join: a second stop() waits for the first

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <charconv>
 #include <sstream>
 
 #include <toml++/toml.h>
@@ -107,6 +109,15 @@ std::string text_of(const Value& value) {
     return text.str();
 }
 
+/// All its digits, and never those of a whole number: 8.0 is none.
+std::string float_text(double number) {
+    std::array<char, 64> buffer{};
+    const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
+    std::string text(buffer.data(), end);
+    if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
+    return text;
+}
+
 void tell(const toml::node& node, document_builder& tree) {
     const int line = line_of(node);
     if (const auto* table = node.as_table()) return tell_table(*table, line, tree);
@@ -121,7 +132,7 @@ void tell(const toml::node& node, document_builder& tree) {
     if (const auto* number = node.as_integer())
         return tree.scalar(type::number, std::to_string(number->get()), line);
     if (const auto* number = node.as_floating_point())
-        return tree.scalar(type::number, text_of(number->get()), line);
+        return tree.scalar(type::number, float_text(number->get()), line);
     // Dates and times, which no setting is.
     std::string text;
     node.visit([&](const auto& value) {

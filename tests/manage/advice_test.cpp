@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "manage/plane_views.hpp"
 #include "manage/pool_advisers.hpp"
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
@@ -25,6 +26,12 @@ TEST(advice, follows_littles_law_and_the_processors) {
     load.compute_share = 1;
     EXPECT_EQ(advise(load, {.processors = 4}).settings.core_pool_size, 4);
     EXPECT_EQ(advise(load, {.max_threads = 3, .processors = 4}).settings.maximum_pool_size, 3);
+    // One place in the queue is the least, and the wait there is as long as it is.
+    const auto slow = advise({.arrivals_per_second = 1, .mean_run = 400ms, .compute_share = 0.1},
+                             {.processors = 4});
+    EXPECT_EQ(slow.settings.queue_capacity, 1u);
+    EXPECT_EQ(slow.reasons.back(),
+              "1 thread does 2.5 tasks/s: with 1 queued the last waits for 0.4 s");
     EXPECT_FALSE(advise({}).enough_data);
     EXPECT_THROW(advise(load, {.min_threads = 0}), std::invalid_argument);
 }
@@ -69,6 +76,36 @@ TEST(pool_advisers, speak_of_pools_that_have_a_monitor_and_other_sizes_than_they
     registry.remove("p");
     advisers.look(registry.pools());
     EXPECT_TRUE(advisers.advice().empty());
+}
+
+TEST(pool_advisers, advise_on_a_capacity_only_where_it_can_be_set) {
+    pool_registry registry;
+    const auto made = [&](const char* name, queue_kind queue, pool_kind kind) {
+        return registry.create(
+            {.name = name,
+             .kind = kind,
+             .queue = queue,
+             .settings = {.core_pool_size = 50, .maximum_pool_size = 60, .queue_capacity = 7}});
+    };
+    const auto linked = made("linked", queue_kind::linked, pool_kind::plain);
+    const auto array = made("array", queue_kind::array, pool_kind::plain);
+    const auto timers = made("timers", queue_kind::linked, pool_kind::scheduled);
+    detail::pool_advisers advisers;
+    advisers.look(registry.pools());
+    for (const auto& pool : registry.pools()) {
+        pool->executor()->submit([] { this_thread::sleep_for(1ms); }).wait();
+        ASSERT_TRUE(testing::has_completed(*pool->executor(), 1));
+    }
+    advisers.look(registry.pools());
+    const auto advice = detail::advice_of(registry, advisers);
+    ASSERT_EQ(advice.size(), 3u);
+    for (const auto& one : advice) {
+        const auto text = one.at("message").get<std::string>();
+        const bool speaks_of_it = text.find("queue_capacity") != std::string::npos &&
+                                  text.find("queued the last waits") != std::string::npos;
+        EXPECT_EQ(one.at("settings").contains("queue_capacity"), one.at("pool") == "linked");
+        EXPECT_EQ(speaks_of_it, one.at("pool") == "linked") << text;
+    }
 }
 
 TEST(sizing_controller, changes_within_bounds_and_not_too_often) {

@@ -214,6 +214,9 @@ TEST(table, is_as_wide_as_it_needs_and_shows_nothing_that_a_terminal_obeys) {
     t.add({"é", "1"});
     t.add({"long\033[2J", "22"});
     EXPECT_EQ(t.to_string(), "NAME       N\né          1\nlong?[2J  22\n");
+    EXPECT_EQ(harmless("\xc2\x9b"
+                       "2J \xc2\xa0\xc3\xa9"),
+              "?2J \xc2\xa0\xc3\xa9");
     EXPECT_EQ(duration_of(0.0123), "12ms");
     EXPECT_EQ(duration_of(nullptr), "-");
     EXPECT_EQ(rate_of(2.25), "2.2");

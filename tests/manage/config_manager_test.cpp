@@ -179,6 +179,18 @@ TEST_F(config_manager_test, is_as_old_as_the_source_that_was_silent_longest) {
     EXPECT_EQ(manager_->age(), 0s);
 }
 
+TEST_F(config_manager_test, knows_how_old_its_news_are_when_the_wall_clock_was_set) {
+    base_->fail();
+    site_->fail();
+    manage();
+    const auto wall = std::chrono::system_clock::now();
+    const auto now = std::chrono::steady_clock::now();
+    base_->answered(wall - 24h, now);
+    site_->answered(wall + 24h, now - 2h);
+    EXPECT_GE(manager_->age(), 2h);
+    EXPECT_LT(manager_->age(), 3h);
+}
+
 TEST(config_manager, follows_a_file) {
     std::string name = (std::filesystem::temp_directory_path() / "cadre_mgr_XXXXXX").string();
     const std::filesystem::path directory = mkdtemp(name.data());

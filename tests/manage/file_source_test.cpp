@@ -220,6 +220,8 @@ TEST(config_source, stops_while_it_waits_and_starts_only_once) {
     received_documents received(*source);
     ASSERT_TRUE(received.newest_is("one"));
     EXPECT_THROW(source->start([](const config_document&) {}), illegal_state);
+    EXPECT_TRUE(
+        eventually([&] { return source->health().answered_at.time_since_epoch().count() > 0; }));
     source->stop();
     source->stop();
     EXPECT_EQ(source->health().state, source_state::stopped);

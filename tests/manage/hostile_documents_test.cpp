@@ -123,6 +123,9 @@ TEST_F(hostile_documents, numbers_of_every_format_that_are_none_are_refused) {
         {format::toml, "[pools.orders]\ncore_pool_size = nan"},
         {format::toml, "[pools.orders]\ncore_pool_size = -inf"},
         {format::toml, "[pools.orders]\ncore_pool_size = 1e300"},
+        {format::toml, "[pools.orders]\ncore_pool_size = 1e3"},
+        {format::toml, "[pools.orders]\ncore_pool_size = 8.0"},
+        {format::toml, "[pools.orders]\ncore_pool_size = 8.00000001"},
         {format::toml, "[pools.orders]\ncore_pool_size = 1979-05-27"},
         {format::json, "{\"pools\": {\"orders\":\n{\"core_pool_size\": 1e300}}}"},
         {format::json, "{\"pools\": {\"orders\":\n{\"core_pool_size\": -1}}}"},
@@ -220,6 +223,10 @@ TEST_F(hostile_documents, a_document_that_says_nothing_is_not_a_reset) {
         EXPECT_THAT(refusal(text, format::yaml), HasSubstr("must be a map, and is nothing"));
     for (const std::string text : {"null", "[]", "\"\"", "7"})
         EXPECT_THAT(refusal(text, format::json), HasSubstr("pools:1: must be a map")) << text;
+    EXPECT_THAT(refusal("{}\n", format::yaml), HasSubstr("pools: is empty"));
+    EXPECT_THAT(refusal("{ }", format::json), HasSubstr("pools: is empty"));
+    EXPECT_THAT(refusal("# nothing\n", format::toml), HasSubstr("pools: is empty"));
+    EXPECT_THAT(refusal("# nothing\n", format::properties), HasSubstr("pools: is empty"));
 }
 
 TEST_F(hostile_documents, one_bad_pool_among_ten_keeps_all_as_they_are) {
@@ -237,6 +244,44 @@ TEST_F(hostile_documents, marks_and_line_ends_of_other_systems_are_no_offence) {
                   format::yaml);
     EXPECT_EQ(orders_->settings().core_pool_size, 5);
     EXPECT_TRUE(manager_->status().problems.empty());
+}
+
+/// A result, a line of the history, and no more of that when the next one is good.
+TEST(hostile_files, an_empty_file_is_told_of_once_and_not_when_it_is_over) {
+    std::string name = (std::filesystem::temp_directory_path() / "cadre_empty_XXXXXX").string();
+    const std::filesystem::path directory = mkdtemp(name.data());
+    const auto file = directory / "pools.yaml";
+    {
+        std::ofstream(file) << "pools: {a: {core_pool_size: 3}}";
+        pool_registry registry;
+        const auto pool = registry.create(
+            {.name = "a", .settings = {.core_pool_size = 1, .maximum_pool_size = 9}});
+        std::mutex mutex;  // guards results
+        std::vector<std::size_t> results;
+        std::vector<std::unique_ptr<config_source>> sources;
+        sources.push_back(file_source({.path = file, .settle = 1ms, .backoff = {1ms, 5ms}}));
+        config_manager manager(registry, std::move(sources),
+                               {.start_wait = testing::guard, .on_result = [&](const auto& status) {
+                                    const std::lock_guard lock(mutex);
+                                    results.push_back(status.problems.size());
+                                }});
+        manager.start();
+        std::ofstream(file).flush();
+        EXPECT_TRUE(eventually([&] {
+            return manager.status().sources[0].health.failures > 3 && manager.status().refused == 1;
+        }));
+        const auto refused = registry.history().back();
+        EXPECT_EQ(refused.kind, change_kind::refused);
+        EXPECT_EQ(refused.origin.source, "file:" + file.string());
+        EXPECT_THAT(refused.error, HasSubstr("pools.yaml: is empty"));
+        EXPECT_EQ(pool->settings().core_pool_size, 3);
+        std::ofstream(file) << "pools: {a: {core_pool_size: 4}}";
+        EXPECT_TRUE(eventually([&] { return pool->settings().core_pool_size == 4; }));
+        manager.stop();
+        EXPECT_EQ(manager.status().refused, 1U);
+        EXPECT_EQ(results, (std::vector<std::size_t>{0, 1, 0}));
+    }
+    std::filesystem::remove_all(directory);
 }
 
 /// 100 MB, of which not more than a little is read.

@@ -73,6 +73,25 @@ TEST(http_listener, takes_no_body_for_the_next_request) {
     EXPECT_EQ(client.read_all().find("smuggled"), std::string::npos);
 }
 
+TEST(http_listener, waits_for_no_body_where_no_length_is_given) {
+    http_listener listener({.request_timeout = 1h}, echo);
+    raw_http client(listener.port());
+    for (const std::string method : {"POST", "PATCH", "POST"}) {
+        client.send(method + " /p HTTP/1.1\r\nHost: h\r\n\r\n");
+        const auto answer = client.read_answer();
+        EXPECT_TRUE(answer.ends_with(method + "|/p|h||127.0.0.1|")) << answer;
+    }
+}
+
+TEST(http_listener, has_words_for_a_body_that_cannot_be_read) {
+    http_listener listener({}, echo);
+    raw_http client(listener.port());
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n");
+    const auto answer = client.read_all();
+    EXPECT_EQ(raw_http::status(answer), 400);
+    EXPECT_NE(answer.find(R"({"error":"the request could not be read"})"), std::string::npos);
+}
+
 TEST(http_listener, refuses_what_is_malformed) {
     http_listener listener({}, echo);
     for (const auto bad : {"nonsense\r\n\r\n"sv, "GET\r\n\r\n"sv, "GET / HTTP/9.9\r\n\r\n"sv,

@@ -266,6 +266,24 @@ TEST_F(http_server_test, changes_several_pools_or_none) {
     EXPECT_EQ(patch("/api/pools", R"({"orders":{}})").status, 400);
 }
 
+TEST_F(http_server_test, refuses_a_billion_threads) {
+    const auto many = R"({"core_pool_size":1000000000,"maximum_pool_size":1000000000})";
+    EXPECT_EQ(patch("/api/pools/orders", many).status, 422);
+    EXPECT_EQ(patch("/api/pools/orders?dry_run=true", many).status, 422);
+    const auto several =
+        patch("/api/pools", R"({"pools":{"orders":{"maximum_pool_size":100001}}})");
+    EXPECT_EQ(several.status, 422);
+    EXPECT_THAT(several.text, HasSubstr("maximum_pool_size (100001) is above 100000"));
+    EXPECT_EQ(pool_->settings().maximum_pool_size, 4);
+    // What the code gave it may be said again.
+    registry_.create({.name = "cached",
+                      .queue = queue_kind::synchronous,
+                      .settings = {.core_pool_size = 0, .maximum_pool_size = 2'000'000'000}});
+    EXPECT_EQ(
+        patch("/api/pools/cached", R"({"maximum_pool_size":2000000000,"keep_alive":"1s"})").status,
+        200);
+}
+
 TEST_F(http_server_test, says_what_is_wrong_with_a_change) {
     const auto wrong = patch("/api/pools/orders", R"({"core_pool_size":-1})");
     EXPECT_EQ(wrong.status, 422);
@@ -296,6 +314,27 @@ TEST_F(http_server_test, refuses_a_change_to_what_somebody_else_has_changed) {
         409);
     EXPECT_EQ(patch("/api/pools/orders", "{}", "If-Match: x\r\n").status, 400);
     EXPECT_EQ(pool_->settings().core_pool_size, 1);
+}
+
+TEST_F(http_server_test, refuses_the_preview_of_what_it_would_refuse) {
+    const auto seen = std::to_string(pool_->revision());
+    const auto if_seen = "If-Match: \"" + seen + "\"\r\n";
+    const auto preview = "/api/pools/orders?dry_run=true";
+    EXPECT_EQ(patch(preview, R"({"core_pool_size":3})", if_seen).status, 200);
+    pool_->reconfigure({.core_pool_size = 1});
+    EXPECT_EQ(patch(preview, R"({"core_pool_size":3})", if_seen).status, 409);
+    EXPECT_EQ(patch(preview, R"({"core_pool_size":3})", "If-Match: x\r\n").status, 400);
+    EXPECT_EQ(
+        change("POST", "/api/pools/orders/rollback?dry_run=true", "{\"revision\":" + seen + "}",
+               "Authorization: Bearer " + token + "\r\n" + if_seen)
+            .status,
+        409);
+}
+
+TEST_F(http_server_test, refuses_a_revision_of_several_pools_instead_of_ignoring_it) {
+    const auto both = R"({"pools":{"orders":{"core_pool_size":1}}})";
+    EXPECT_EQ(patch("/api/pools", both, "If-Match: \"7\"\r\n").status, 400);
+    EXPECT_EQ(pool_->settings().core_pool_size, 2);
 }
 
 TEST_F(http_server_test, answers_ten_thousand_requests_while_its_pools_work) {

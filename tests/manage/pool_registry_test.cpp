@@ -170,6 +170,40 @@ TEST(pool_registry, closes_owned_pools_that_it_removes) {
     EXPECT_EQ(executor->submit([] { return 5; }).get(), 5);
 }
 
+TEST(pool_registry, closes_an_owned_pool_where_it_is_removed_not_where_it_is_used) {
+    pool_registry registry;
+    testing::gate go_on;
+    std::atomic<int> threads = 0;
+    const auto slow_factory = [&](std::function<void()> body) {
+        if (++threads == 2) {
+            EXPECT_TRUE(go_on.wait());
+        }
+        return default_thread_factory()(std::move(body));
+    };
+    std::atomic<bool> changed = false;
+    std::atomic<bool> removed = false;
+    const auto pool = registry.add(
+        "p", std::make_unique<thread_pool_executor>(thread_pool_options{
+                 .core_pool_size = 1, .maximum_pool_size = 2, .thread_factory = slow_factory}));
+    testing::held_tasks held(*pool->executor(), 1);
+    std::jthread changing([&] {
+        pool->reconfigure({.core_pool_size = 2, .prestart_core_threads = true});
+        changed = true;
+    });
+    ASSERT_TRUE(testing::eventually([&] { return threads == 2; }));
+    std::jthread removing([&] {
+        registry.remove("p");
+        removed = true;
+    });
+    ASSERT_TRUE(testing::eventually([&] { return !pool->is_registered(); }));
+    EXPECT_FALSE(removed);
+    go_on.open();
+    EXPECT_TRUE(testing::eventually([&] { return changed.load(); })) << "it waits for the tasks";
+    EXPECT_FALSE(removed);
+    held.let_go();
+    EXPECT_TRUE(testing::eventually([&] { return removed.load(); }));
+}
+
 TEST(pool_registry, counts_the_threads_of_a_new_pool_when_it_enters) {
     const auto core = std::make_shared<detail::registry_core>(
         registry_options{.rails = {.max_threads_per_process = 100}});

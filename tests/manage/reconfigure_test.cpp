@@ -147,6 +147,19 @@ TEST(reconfigure, reports_what_the_kind_of_pool_cannot_take) {
     EXPECT_EQ(of_timers.not_applied[1].effective, "unbounded");
 }
 
+TEST(reconfigure, says_of_a_scheduled_pool_the_maximum_that_it_gets) {
+    pool_registry registry;
+    const auto timers = registry.create(
+        {.name = "timers", .kind = pool_kind::scheduled, .settings = {.core_pool_size = 2}});
+    const auto two = timers->revision();
+    const auto more = timers->reconfigure({.core_pool_size = 3, .maximum_pool_size = 9});
+    ASSERT_EQ(more.not_applied.size(), 1u);
+    EXPECT_EQ(more.not_applied[0].effective, "3");
+    const auto back = timers->rollback(two);
+    EXPECT_TRUE(back.not_applied.empty());
+    EXPECT_EQ(back.after.maximum_pool_size, 2);
+}
+
 TEST(reconfigure, previews_without_touching) {
     pool_registry registry;
     const auto pool = registry.create(spec_of(2, 4));

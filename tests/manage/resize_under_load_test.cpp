@@ -79,10 +79,10 @@ pool_settings any_settings(std::mt19937& random) {
 
 TEST(resize_under_load, loses_and_doubles_nothing_and_ends_at_the_last_settings) {
     pool_registry registry({.history_size = 16});
+    std::atomic<bool> enough = false;
     const auto pool = registry.create({.name = "p", .settings = {.core_pool_size = 1}});
     const auto executor = pool->executor();
     ledger book(4'000'000);
-    std::atomic<bool> enough = false;
     {
         std::vector<std::jthread> threads;
         for (int i = 0; i < submitters; ++i)

@@ -44,6 +44,8 @@ struct source_health {
     std::uint64_t documents = 0;  ///< given to the listener
     /// If the last attempt found a document that nobody can use, as an empty file: why.
     std::vector<config_problem> problems = {};
+    /// last_success by a clock that nobody sets, for how long ago that is. The epoch: not known.
+    std::chrono::steady_clock::time_point answered_at = {};
 };
 
 /// How a source waits between attempts that fail: first, doubled each time up to longest, each
@@ -71,6 +73,12 @@ public:
     /// be called by the listener.
     virtual void stop() = 0;
     virtual source_health health() const = 0;
+
+    /// Who is told, on the source's thread, of a document that nobody can use, as an empty file:
+    /// once, however often it is looked at. To be set before start(). A source of your own that
+    /// gives all it has to the listener need not tell.
+    using problem_listener = std::function<void(const std::vector<config_problem>&)>;
+    virtual void on_unusable(problem_listener) {}
 };
 
 /// A document that is part of the program, and never changes.

@@ -45,6 +45,12 @@ public:
         const std::lock_guard lock(mutex_);
         health_ = {.state = source_state::healthy, .last_success = when};
     }
+    void answered(std::chrono::system_clock::time_point by_the_wall,
+                  std::chrono::steady_clock::time_point when) {
+        const std::lock_guard lock(mutex_);
+        health_ = {
+            .state = source_state::healthy, .last_success = by_the_wall, .answered_at = when};
+    }
     void give(const std::string& text) { give(config_document{.text = text}); }
     void give(config_document document) {
         listener to;
