@@ -150,7 +150,7 @@ inline put_back(h, due) {
 proctype taker(byte me) {
     byte h; byte until; bool timed; bool asleep; bool quick = false;
     if :: timed = true :: timed = false fi;                /* - the caller: poll_until() at 1, or take() */
-    if :: interrupted[me] -> goto out :: else fi;          /* = current().throw_if_interrupted() */
+    if :: interrupted[me] -> goto out :: else fi;          /* = throw_if_interrupted() */
     do
     :: atomic {
            asleep = false;                                 /* - the model's */
@@ -233,7 +233,7 @@ out:
 proctype putter(byte due) {
     byte h;
     atomic {
-        head(h);                                           /* = timers_.front().timer or heap_.front() */
+        head(h);                                           /* = is_first or heap_.front() */
         in_heap[due] = true;                               /* = timers_.insert( or heap_.push(std::move(x)) */
         /* = if (must_look) wake_leader(wake) or if (leader_) */
         if :: h > due -> wake_leader(h) :: else fi

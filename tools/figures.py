@@ -22,6 +22,9 @@ TEST = re.compile(
     r'^\d+/\d+ Test: (?P<name>.*)\nCommand: "(?P<program>[^"]*)".*\n(?:.*\n)*?Output:\n-+\n'
     r"(?P<output>(?:.*\n)*?)<end of output>\nTest time = +(?P<seconds>[\d.]+) sec\n-+\nTest (?P<result>\w+)",
     re.MULTILINE)
+RAN = re.compile(r"^\[=+\] (\d+) tests? from .* ran\.", re.MULTILINE)  # of gtest: one test, or a share of them
+SKIPPED = re.compile(r"^\[  SKIPPED \] (\d+) tests?, listed below", re.MULTILINE)
+FAILED = re.compile(r"^\[  FAILED  \] (\S+?),? .*\(\d+ ms\)$", re.MULTILINE)
 
 
 class Part:
@@ -34,12 +37,12 @@ class Part:
         self.outputs.append(test["output"])
         self.seconds += float(test["seconds"])
         if test["result"].startswith("Fail"):
-            self.failed.append(test["name"])
+            self.failed += FAILED.findall(test["output"]) or [test["name"]]
 
     def figure(self, name):
-        told = f"{len(self.outputs)} tests"
+        told = f"{sum(count(RAN, o, 1) for o in self.outputs)} tests"
         inputs = [int(n) for o in self.outputs for n in re.findall(r"number_of_executed_units: *(\d+)", o)]
-        skipped = sum("[  SKIPPED ]" in o for o in self.outputs)
+        skipped = sum(count(SKIPPED, o, 0) for o in self.outputs)
         if inputs:
             told = f"{len(self.outputs)} targets, {sum(inputs)} inputs, {len(self.failed)} findings"
         elif not is_group(name):
@@ -47,6 +50,11 @@ class Part:
         if skipped:
             told += f", {skipped} of them skipped"
         return told + (f"; failed: {', '.join(self.failed)}" if self.failed else "")
+
+
+def count(pattern, output, otherwise):
+    found = pattern.search(output)
+    return int(found[1]) if found else otherwise
 
 
 def is_group(name):
