@@ -15,13 +15,13 @@
 namespace fs = std::filesystem;
 std::string line_of(const fs::path& file) {
     std::ifstream in(file, std::ios::binary);
-    if (!in) throw std::runtime_error("cannot read " + file.string());
     const std::shared_ptr<EVP_MD_CTX> hash(EVP_MD_CTX_new(), EVP_MD_CTX_free);
     EVP_DigestInit_ex(hash.get(), EVP_sha256(), nullptr);
     for (std::array<char, 1 << 16> part; in;) {
         in.read(part.data(), part.size());
         EVP_DigestUpdate(hash.get(), part.data(), static_cast<std::size_t>(in.gcount()));
     }
+    if (!in.eof()) throw std::runtime_error("cannot read " + file.string());
     std::array<unsigned char, 32> sum;
     EVP_DigestFinal_ex(hash.get(), sum.data(), nullptr);
     std::string line;

@@ -72,17 +72,9 @@ void batch::leave() noexcept {
 }
 
 void batch::await_all_gone() noexcept {
-    thread_control::current_whatever_comes();  // the waits below have no time to fail
+    const uninterruptible_scope uninterruptible(thread_control::current_whatever_comes());
     std::unique_lock lock(mutex_);
-    bool was_interrupted = false;
-    while (callables_ > 0) {
-        try {
-            changed_.wait(lock, [this] { return callables_ == 0; });
-        } catch (const interrupted&) {
-            was_interrupted = true;
-        }
-    }
-    if (was_interrupted) thread_control::current().interrupt();
+    changed_.wait(lock, [this] { return callables_ == 0; });
 }
 
 }  // namespace detail

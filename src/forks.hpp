@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include <csignal>
@@ -9,8 +10,9 @@ namespace cadre::detail {
 
 /// Has forks() count from now on, in this process and those forked from it.
 void watch_forks();
+inline constinit std::atomic<std::uint32_t> fork_count = 0;
 /// Another number in each process that was forked from the one that called watch_forks().
-std::uint32_t forks() noexcept;
+inline std::uint32_t forks() noexcept { return fork_count.load(std::memory_order_relaxed); }
 
 /// The calling thread blocks signals that are none of its business; a process that it forks has
 /// this mask instead.

@@ -267,8 +267,14 @@ bool future_core::set_exception(std::exception_ptr error) {
 }
 
 bool future_core::cancel(bool may_interrupt) {
-    // Of millions, one that is cancelled is in no cache: the rest of it is asked for at once.
-    __builtin_prefetch(reinterpret_cast<const char*>(this) + 64, 1);
+    CADRE_SCHEDULE_POINT("a cancellation of what nobody has started or watches");
+    word seen = pending;
+    if (!word_.compare_exchange_strong(seen, cancelled)) return cancel_with_sources(may_interrupt);
+    end_unstarted();  // it follows no other, or it would be watched
+    return true;
+}
+
+bool future_core::cancel_with_sources(bool may_interrupt) {
     const intrusive_ptr<future_core> alive(this);
     auto upstream = source();
     std::exception_ptr thrown;  // by an on_done; the others are cancelled all the same
@@ -326,7 +332,6 @@ void future_core::stop_runner() {
     move(interrupting, cancelled);
 }
 
-/// It will not run: whoever keeps it queued may let go of it. If they cannot, it stays there.
 void future_core::leave_queue() noexcept {
     try {
         intrusive_ptr<cancel_listener> listener;
@@ -529,6 +534,11 @@ std::stop_token future_core::stop_token(thread_control& runner) {
     auto token = own.stop.stop_token(runner);
     if (was_interrupted()) own.stop.request_stop();  // by a cancel before there was a token
     return token;
+}
+
+stop_slot* future_core::slot_if_any() noexcept {
+    auto* own = more_if_any();
+    return own ? &own->stop : nullptr;
 }
 
 void future_core::set_cancel_listener(intrusive_ptr<cancel_listener> listener) {

@@ -11,18 +11,9 @@
 #include <bit>
 
 #include "futex.hpp"
+#include "pause.hpp"
 
 namespace cadre::detail {
-
-namespace {
-
-inline void pause() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-}
-
-}  // namespace
 
 std::atomic<std::uint32_t>& locked_index::futex_word() noexcept {
     static_assert(sizeof(word_) == 2 * sizeof(std::atomic<std::uint32_t>));

@@ -8,7 +8,7 @@
 // gives back to free. So a process that was forked while another thread held the lock goes on,
 // without the store. The store has no destructor: threads may end after everything else.
 //
-// Under a sanitizer nothing is kept, so that it sees each use of memory that was given back.
+// Under a sanitizer nothing is kept: see keeps_memory.hpp.
 
 #include <cadre/detail/recycled_memory.hpp>
 
@@ -18,17 +18,11 @@
 #include <new>
 #include <utility>
 
+#include "keeps_memory.hpp"
+
 namespace cadre::detail {
 
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool keeps_memory = false;
-#elif defined(__has_feature)
-constexpr bool keeps_memory = !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
-#else
-constexpr bool keeps_memory = true;
-#endif
 
 // The sizes that malloc has itself: 24 bytes, and 16 more each, with 8 beside them for malloc.
 constexpr std::size_t smallest = 24;

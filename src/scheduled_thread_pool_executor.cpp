@@ -61,6 +61,21 @@ scheduled_thread_pool_executor::scheduled_thread_pool_executor(scheduled_pool_op
     timers_->open(pool_.core_);
 }
 
+scheduled_pool_options scheduled_thread_pool_executor::options_of(thread_pool_options& options) {
+    if (options.queue)
+        throw std::invalid_argument("queue is given, but a scheduled pool has one of its own");
+    scheduled_pool_options made;
+    made.core_pool_size = options.core_pool_size;
+    made.keep_alive = options.keep_alive;
+    made.thread_factory = std::move(options.thread_factory);
+    made.rejection = std::move(options.rejection);
+    made.allow_core_thread_time_out = options.allow_core_thread_time_out;
+    made.hooks = std::move(options.hooks);
+    made.remove_on_cancel = options.remove_on_cancel;
+    made.name = std::move(options.name);
+    return made;
+}
+
 scheduled_pool_options scheduled_thread_pool_executor::options_of(
     int core, cadre::thread_factory factory, cadre::rejected_execution_handler handler) {
     scheduled_pool_options options;
@@ -194,7 +209,7 @@ bool scheduled_thread_pool_executor::remove_timer(detail::future_core* wanted) {
     const auto removed = timers_->remove(*timer);
     if (!removed) return false;
     removed->abandon();
-    pool_.core_->try_terminate();
+    pool_.core_->queue_was_searched();
     return true;
 }
 

@@ -237,18 +237,11 @@ void group_core::run_and_await_all() {
     }
 }
 
-/// Of a group that is stopped: what has not started never will. Returns true if interrupted.
-bool group_core::await_all_gone() noexcept {
-    bool was_interrupted = false;
+/// Of a group that is stopped: what has not started never will.
+void group_core::await_all_gone() noexcept {
+    const uninterruptible_scope uninterruptible(thread_control::current_whatever_comes());
     std::unique_lock lock(members_->mutex);
-    while (!members_->children.empty()) {
-        try {
-            members_->changed.wait(lock, [this] { return members_->children.empty(); });
-        } catch (const interrupted&) {
-            was_interrupted = true;
-        }
-    }
-    return was_interrupted;
+    members_->changed.wait(lock, [this] { return members_->children.empty(); });
 }
 
 void group_core::wait() {
@@ -259,10 +252,11 @@ void group_core::wait() {
     } catch (const interrupted&) {
         stop();
         await_all_gone();
+        thread_control::current().take_interrupt();  // one that came meanwhile: it is told below
         throw;
     } catch (...) {  // no stack left to help with, or no memory
         stop();
-        if (await_all_gone()) thread_control::current().interrupt();
+        await_all_gone();
         throw;
     }
     std::unique_lock lock(members_->mutex);
@@ -275,9 +269,8 @@ void group_core::wait() {
 }
 
 void group_core::end() noexcept {
-    thread_control::current_whatever_comes();  // the waits below have no time to fail
     stop();
-    if (await_all_gone()) thread_control::current().interrupt();
+    await_all_gone();
     if (members_->error && !members_->error_told)
         report_uncaught("a task group that nobody waited for", members_->error);
 }

@@ -123,7 +123,7 @@ thread::thread(thread_attributes attributes, std::function<void()> body) {
     const thread_attribute_set set(attributes);
     auto started = std::make_shared<running>(std::move(attributes), std::move(body));
     auto argument = std::make_unique<std::shared_ptr<running>>(started);
-    detail::watch_forks();
+    detail::thread_control::prepare();
     const signals_blocked_scope blocked;
     // A worker makes its successor: what counts is who made the first of them.
     const sigset_t* inherited = detail::mask_of_children();
@@ -139,7 +139,7 @@ void* thread::enter(void* argument) {
         static_cast<std::shared_ptr<running>*>(argument));
     running& self = **passed;
     detail::set_mask_of_children(self.mask_of_creator);
-    self.control->adopt();
+    const bool leaves_by_itself = self.control->enter();
     [&]() noexcept {  // an exception that leaves the body ends the process here
         try {
             apply_to_this_thread(self.attributes);
@@ -150,6 +150,7 @@ void* thread::enter(void* argument) {
         }
     }();
     self.control->end();
+    if (!leaves_by_itself) self.control->leave();
     detail::deferred_wake wake;
     const std::lock_guard lock(self.mutex);
     self.over = true;

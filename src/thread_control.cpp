@@ -18,6 +18,7 @@
 
 #include <cadre/detail/thread_control.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <system_error>
@@ -27,6 +28,7 @@
 #include <cadre/detail/schedule_point.hpp>
 #include <cadre/errors.hpp>
 
+#include "forks.hpp"
 #include "futex.hpp"
 #include "wait_graph.hpp"
 
@@ -46,12 +48,8 @@ constinit std::atomic<bool> has_exit_key = false;
 pthread_key_t exit_key() {
     static const pthread_key_t key = [] {
         pthread_key_t made{};
-        const int error = pthread_key_create(&made, [](void* control) {
-            current_control = nullptr;
-            auto* const ended = static_cast<thread_control*>(control);
-            ended->end();
-            ended->release();
-        });
+        const int error = pthread_key_create(
+            &made, [](void* control) { static_cast<thread_control*>(control)->leave(); });
         if (error != 0) throw std::system_error(error, std::generic_category(), "no thread key");
         has_exit_key = true;
         return made;
@@ -69,8 +67,11 @@ pthread_key_t exit_key() {
 
 thread_control& thread_control::current() {
     if (!current_control) {
+        prepare();
         auto control = intrusive_ptr<thread_control>::adopt(new thread_control(std::string()));
-        control->adopt();
+        if (const int error = control->let_go_at_exit())
+            throw std::system_error(error, std::generic_category(), "no room for a thread's data");
+        control->make_current();
     }
     return *current_control;
 }
@@ -87,14 +88,49 @@ thread_control& thread_control::current_whatever_comes() noexcept {
     }
 }
 
-void thread_control::adopt() {
+void thread_control::prepare() {
+    watch_forks();
+    static_cast<void>(exit_key());
+}
+
+int thread_control::let_go_at_exit() noexcept {
     const int error = pthread_setspecific(exit_key(), this);
-    if (error != 0 && error != EINVAL)  // which it is while the library is being unloaded
-        throw std::system_error(error, std::generic_category(), "no room for a thread's data");
+    return error == EINVAL ? 0 : error;  // which it is while the library is being unloaded
+}
+
+void thread_control::make_current() noexcept {
     add_ref();
     id_.store(std::this_thread::get_id());
     id_.notify_all();
     current_control = this;
+}
+
+bool thread_control::enter() noexcept {
+    const bool leaves_by_itself = let_go_at_exit() == 0;
+    make_current();
+    return leaves_by_itself;
+}
+
+void thread_control::leave() noexcept {
+    current_control = nullptr;
+    end();
+    release();
+}
+
+void thread_control::before_fork() noexcept {
+    if (!current_control) return;
+    current_control->mutex_.lock();
+    auto* const running = current_control->running;
+    auto* const slot = running ? running->slot_if_any() : nullptr;
+    if (slot) slot->mutex_.lock();
+    current_control->held_for_fork_ = slot;
+}
+
+void thread_control::after_fork() noexcept {
+    if (!current_control) return;
+    if (auto* const slot = std::exchange(current_control->held_for_fork_, nullptr))
+        slot->mutex_.unlock();
+    current_control->mutex_.unlock();
 }
 
 void thread_control::release() noexcept {
@@ -163,30 +199,40 @@ void thread_control::end() noexcept {
     flags_.store(0);
 }
 
-void thread_control::request_stop_all() {
-    std::vector<std::stop_source> sources;
-    {
-        std::lock_guard lock(mutex_);
-        stop_requested_ = true;
-        sources = stop_sources_;
+/// One after the other, for a copy of all of them would take memory. Those that come meanwhile are
+/// stopped by whoever asks for them.
+void thread_control::request_stop_all() noexcept {
+    std::unique_lock lock(mutex_);
+    stop_requested_ = true;
+    for (;;) {
+        const auto next = std::find_if(stop_sources_.begin(), stop_sources_.end(),
+                                       [](const auto& s) { return !s.stop_requested(); });
+        if (next == stop_sources_.end()) return;
+        std::stop_source source = *next;
+        lock.unlock();  // users' callbacks run in here
+        source.request_stop();
+        lock.lock();
     }
-    for (auto& source : sources) source.request_stop();
 }
 
 std::stop_token stop_slot::stop_token(thread_control& runner) {
-    std::stop_source made(std::nostopstate);
-    bool stopped = false;
     {
         std::lock_guard lock(mutex_);
         if (source_.stop_possible()) return source_.get_token();
-        made = source_ = std::stop_source();
-        used_.store(true, std::memory_order_relaxed);
-        stopped = requested_;
     }
+    // What takes memory comes first: without it there is no token that a stop would not reach.
+    std::stop_source made;
+    bool stopped = false;
     {
         std::lock_guard lock(runner.mutex_);
         runner.stop_sources_.push_back(made);
-        stopped = stopped || runner.stop_requested_;
+        stopped = runner.stop_requested_;
+    }
+    {
+        std::lock_guard lock(mutex_);
+        source_ = made;
+        used_.store(true, std::memory_order_relaxed);
+        stopped = stopped || requested_;
     }
     if (stopped) made.request_stop();
     return made.get_token();

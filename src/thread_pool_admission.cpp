@@ -72,14 +72,21 @@ bool stamp_inside(task& t, std::int64_t stamp) noexcept {
 /// The task that a rejection handler is being given on this thread: if the handler executes it
 /// again, it is not decorated again.
 struct rejection_under_way {
-    const thread_pool_core* pool = nullptr;
-    std::uintptr_t identity = 0;
+    const thread_pool_core* pool;
+    std::uintptr_t identity;
 };
-thread_local rejection_under_way rejecting;
+thread_local const rejection_under_way* rejecting = nullptr;
 
 template <class Policy>
 void apply(task&& t, thread_pool_executor& face) {
     Policy{}(std::move(t), face);
+}
+
+/// As the policy does, without moving the task.
+template <>
+void apply<caller_runs_policy>(task&& t, thread_pool_executor& face) {
+    if (!face.is_shutdown()) t();
+    t = task();
 }
 
 }  // namespace
@@ -98,7 +105,8 @@ void thread_pool_core::execute(task&& t, thread_pool_executor& face) {
 /// Makes the task one of this pool's.
 void thread_pool_core::prepare(task& t) {
     const auto identity = task_access::identity(t);
-    if (identity != 0 && rejecting.pool == this && rejecting.identity == identity) return;
+    if (identity != 0 && rejecting && rejecting->pool == this && rejecting->identity == identity)
+        return;
     if (future_core* result = result_of(t)) {
         make_home_of(*result);
         if (remove_on_cancel_) result->set_cancel_listener(cancel_link_);
@@ -128,9 +136,13 @@ bool thread_pool_core::admit(task& t) {
     if (seen.workers() < core && !must_queue && add_worker(&t, limit::core)) return true;
     if (control_.load().is_running()) {
         const auto identity = task_access::identity(t);
-        if (fifo_ ? fifo_->try_insert(std::move(t)) : queue_->offer(std::move(t)))
+        if (fifo_       ? fifo_->try_insert(std::move(t))
+            : stealing_ ? (stealing_->push(std::move(t)), true)
+                        : queue_->offer(std::move(t)))
             return confirm_queued(identity, t);
     }
+    // As add_worker() would find, in short: most tasks that find the queue full end here.
+    if (control_.load().workers() >= maximum_size_.load()) return false;
     return add_worker(&t, limit::maximum);
 }
 
@@ -161,7 +173,7 @@ bool thread_pool_core::take_back(std::uintptr_t identity, task& t) {
             [=](const task& queued) { return task_access::identity(queued) == identity; });
     }
     if (found) t = std::move(*found);
-    try_terminate();  // in case the pool waited for the queue to be empty, or for the search
+    queue_was_searched();
     return found.has_value();
 }
 
@@ -180,15 +192,15 @@ thread_pool_core::plain_handler thread_pool_core::plain(const rejected_execution
 }
 
 void thread_pool_core::reject(task&& t, thread_pool_executor& face) {
-    rejected_.fetch_add(1, std::memory_order_relaxed);
+    rejected_.add_one();
     if (observer_) observer_->task_rejected(t);
+    const rejection_under_way this_one{this, task_access::identity(t)};
     struct restore {
-        rejection_under_way before = rejecting;
+        const rejection_under_way* before;
         ~restore() { rejecting = before; }
-    } const restored;
+    } const restored{std::exchange(rejecting, &this_one)};
     // Kept, so that no task that the handler makes has the same address.
     const intrusive_ptr<future_core> result(result_of(t));
-    rejecting = {this, task_access::identity(t)};
     if (const auto apply_policy = plain_handler_.load()) return apply_policy(std::move(t), face);
     std::shared_ptr<const rejected_execution_handler> handler;
     {

@@ -37,6 +37,7 @@
 
 #include <cadre/errors.hpp>
 
+#include "pause.hpp"
 #include "report.hpp"
 
 namespace cadre::detail {
@@ -123,17 +124,18 @@ void thread_pool_core::run_worker(worker& w) noexcept {
     bool abruptly = false;
     do {
         abruptly = false;
-        if (observer_) w.observed = observer_->worker_begins();
+        if (observer_) observer_->worker_begins(w.record);
         try {
             const work_stealing_queue::attachment has_deque(stealing_);
             task next = std::move(w.first);
             while (!abruptly && (next || take_at_once(w, next) || take_next(w, next)))
-                abruptly = !run_task(w, next, w.stop);
+                abruptly =
+                    !run_task(w, next, w.stop) || (has_deque && !run_own_tasks(w, has_deque));
         } catch (...) {  // of the queue
             tell_uncaught(task(), std::current_exception());
             abruptly = true;
         }
-        if (observer_) observer_->worker_ends(std::exchange(w.observed, nullptr));
+        if (observer_) observer_->worker_ends(w.record);
     } while (!leave(w, abruptly));
     self.helper = outer_helper;
 }
@@ -141,11 +143,37 @@ void thread_pool_core::run_worker(worker& w) noexcept {
 /// The next task, if there is one and the worker has nothing else to think of: take_next() in
 /// short.
 inline bool thread_pool_core::take_at_once(worker& w, task& next) noexcept {
-    if (!(fifo_ || stealing_) || w.started.load(std::memory_order_relaxed)->has_flags())
-        return false;
-    const auto seen = control_.load();
-    return !seen.at_least(run_state::stop) && seen.workers() <= maximum_size_.load() &&
+    return (fifo_ || stealing_) && may_take_at_once(w) &&
            (fifo_ ? fifo_->try_take(next) : stealing_->try_take(next)) && next;
+}
+
+inline bool thread_pool_core::may_take_at_once(const worker& w) const noexcept {
+    if (w.started.load(std::memory_order_relaxed)->has_flags()) return false;
+    const auto seen = control_.load();
+    return !seen.at_least(run_state::stop) && seen.workers() <= maximum_size_.load();
+}
+
+/// Runs what the tasks of the worker have left in its deque, until it has something else to think
+/// of. False as with run_task().
+inline bool thread_pool_core::run_own_tasks(worker& w,
+                                            const work_stealing_queue::attachment& deque) noexcept {
+    while (may_take_at_once(w)) {
+        const work_stealing_queue::own_task newest(deque);
+        if (!newest) return true;
+        if (!run_task(w, *newest, w.stop)) return false;
+    }
+    return true;
+}
+
+/// As take_at_once(), a microsecond or two later, for a worker that has run more than one task
+/// since it last waited. Whoever brings them is likely in the middle of it, on another processor:
+/// left alone for a moment, without a look at the tail, it gets ahead, and no sleep has to be
+/// prepared and called off, which takes as long.
+inline bool thread_pool_core::take_soon(worker& w, task& next) noexcept {
+    constexpr int pauses = 64;
+    if (!fifo_ || w.streak() < 2) return false;
+    for (int i = 0; i < pauses; ++i) pause();
+    return take_at_once(w, next);
 }
 
 /// Waits for the next task. False if the worker is to leave; it is no longer counted then.
@@ -154,7 +182,11 @@ inline bool thread_pool_core::take_at_once(worker& w, task& next) noexcept {
 bool thread_pool_core::take_next(worker& w, task& next) {
     auto& self = *w.started.load(std::memory_order_relaxed);
     auto patience = std::chrono::nanoseconds::zero();
-    if (observer_) observer_->worker_waits(w.observed);
+    if (observer_) observer_->worker_waits(w.record);
+    if (take_soon(w, next)) {
+        if (observer_) observer_->worker_wakes(w.record);
+        return true;
+    }
     for (bool timed_out = false;;) {
         self.take_nudge();
         self.take_interrupt();
@@ -192,7 +224,8 @@ bool thread_pool_core::take_next(worker& w, task& next) {
             timed_out = false;
         }
         if (!next) continue;
-        if (observer_) observer_->worker_wakes(w.observed);
+        if (observer_) observer_->worker_wakes(w.record);
+        w.tally_at_rest = w.tally();
         return true;
     }
 }
@@ -210,20 +243,16 @@ inline bool thread_pool_core::call(thread_control& self, task& t, stop_slot& sto
     }
 }
 
-/// Until the observer ticks, and not inside another task.
-inline bool thread_pool_core::is_passed_over(const worker& w, const task& t) const noexcept {
-    const auto* const seen = w.observed;
-    return seen && observer_->tick() == seen->pass_during && task_access::has_coarse_stamp(t) &&
-           seen->is_idle();
-}
-
-[[gnu::always_inline]] inline bool thread_pool_core::call_observed(worker& w, task& t,
+[[gnu::always_inline]] inline bool thread_pool_core::call_observed(thread_control& self, worker& w,
+                                                                   task& t,
                                                                    stop_slot& stop) noexcept {
-    if (!is_passed_over(w, t)) return call_watched(w, t, stop);
-    w.observed->begin_passed_over();
-    const bool clean = call(*w.started.load(std::memory_order_relaxed), t, stop);
-    w.observed->end_passed_over(observer_->tick());
-    if (!clean) observer_->passed_over_failed(w.observed);
+    if (task_access::identity(t) < w.record.pass_from) return call_watched(w, t, stop);
+    const bool clean = call(self, t, stop);
+    if (observer_->tick() != w.record.pass_during) {
+        w.record.pass_over_none();
+        w.record.was_late = true;
+    }
+    if (!clean) observer_->passed_over_failed(w.record);
     return clean;
 }
 
@@ -237,7 +266,7 @@ bool thread_pool_core::run_task(worker& w, task& t, stop_slot& stop) noexcept {
     } else if (self.take_interrupt() && control_.load().at_least(run_state::stop)) {
         self.interrupt();  // it was shutdown_now's
     }
-    const bool clean = observer_ ? call_observed(w, t, stop) : call(self, t, stop);
+    const bool clean = observer_ ? call_observed(self, w, t, stop) : call(self, t, stop);
     // The captures of a task with a future are gone by now; those of any other go before it counts
     // as completed.
     const bool has_future = result_of(t) != nullptr;
@@ -256,9 +285,9 @@ bool thread_pool_core::call_watched(worker& w, task& t, stop_slot& stop) noexcep
     auto& self = *w.started.load(std::memory_order_relaxed);
     const intrusive_ptr<future_core> result(result_of(t));  // kept, to be asked how it ended
     task_observer::frame watched;
-    observer_->task_begins(w.observed, t, watched);
+    observer_->task_begins(w.record, t, watched);
     const bool clean = call(self, t, stop);
-    observer_->task_ends(w.observed, watched,
+    observer_->task_ends(w.record, watched,
                          !clean || (result && result->state() == future_state::failed));
     return clean;
 }
@@ -312,6 +341,7 @@ void thread_pool_core::run_nested(worker& w, task& t) noexcept {
     // None while the inner task runs, unless that has one: whoever lies on top of it is on top of
     // no other.
     const future_core* const outer = std::exchange(self.running_future, nullptr);
+    const auto pass_from = std::exchange(w.record.pass_from, task_observer::worker_record::none);
     bool pending = false;
     bool missed = false;
     stop_slot stop;
@@ -322,6 +352,7 @@ void thread_pool_core::run_nested(worker& w, task& t) noexcept {
         self.take_interrupt();
     }
     self.running_future = outer;
+    w.record.pass_from = pass_from;
     if (pending || missed || control_.load().at_least(run_state::stop)) self.interrupt();
 }
 

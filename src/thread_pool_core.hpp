@@ -14,6 +14,7 @@
 
 #include "control_word.hpp"
 #include "forks.hpp"
+#include "leaning_count.hpp"
 #include "pool_task.hpp"
 #include "pool_thread.hpp"
 #include "work_stealing_queue.hpp"
@@ -84,6 +85,9 @@ public:
     /// The pool is destroyed inside: whoever called the hook `terminated` still needs this.
     void outlive_caller();
     void try_terminate();
+    /// Whoever took a task out of the queue, or searched it, says so here: workers may have stayed
+    /// for that task, or for the end of the search.
+    void queue_was_searched();
 
     // Settings.
     void resize(int core, int maximum);
@@ -143,11 +147,13 @@ private:
     bool count_worker(bool has_first, limit within);
     int most_workers(limit within) const noexcept;
     bool enter_worker(const std::shared_ptr<worker>& w, thread& made, task* first);
+    bool may_take_at_once(const worker& w) const noexcept;
     bool take_at_once(worker& w, task& next) noexcept;
+    bool run_own_tasks(worker& w, const work_stealing_queue::attachment& deque) noexcept;
+    bool take_soon(worker& w, task& next) noexcept;
     bool take_next(worker& w, task& next);
     bool run_task(worker& w, task& t, stop_slot& stop) noexcept;
-    bool is_passed_over(const worker& w, const task& t) const noexcept;
-    bool call_observed(worker& w, task& t, stop_slot& stop) noexcept;
+    bool call_observed(thread_control& self, worker& w, task& t, stop_slot& stop) noexcept;
     bool call_watched(worker& w, task& t, stop_slot& stop) noexcept;
     bool call(thread_control& self, task& t, stop_slot& stop) noexcept;
     bool run_meanwhile(worker& w);
@@ -196,7 +202,7 @@ private:
     std::atomic<std::uint32_t> failed_threads_ = 0;  // that were counted and could not be made
     std::atomic<bool> closing_ = false;  // set before a look for stranded tasks; read after leaving
     std::atomic<std::thread::id> tidying_by_ = {};  // the thread that runs the hook `terminated`
-    std::atomic<std::int64_t> rejected_ = 0;
+    leaning_count rejected_;
     // What handler_ does, if that is a policy without members; null: handler_ must be read. So the
     // policies are read without lock or count. Changed under mutex_.
     std::atomic<plain_handler> plain_handler_;

@@ -121,6 +121,16 @@ void thread_pool_core::nudge_an_idle_worker() {
     nudge_workers();  // what is read of a worker may be late: better one look too many
 }
 
+void thread_pool_core::queue_was_searched() {
+    try_terminate();
+    // The last worker of a pool that keeps none sleeps for long if it stays for a task that is far
+    // off. One that is leaving may still be in the books: so all are nudged.
+    const auto seen = control_.load();
+    if (seen.is_running() && seen.workers() == 1 &&
+        (core_times_out_.load() || core_size_.load() == 0) && is_nothing_queued())
+        nudge_workers();
+}
+
 /// Terminates the pool if it is shut down and nothing is left. Called whenever something that
 /// this may have waited for has gone: a worker, a queued task.
 void thread_pool_core::try_terminate() {
@@ -156,23 +166,17 @@ bool thread_pool_core::await_termination(steady_time deadline) {
 }
 
 void thread_pool_core::await_end() noexcept {
-    thread_control::current_whatever_comes();  // the waits below have no time to fail
+    auto& self = thread_control::current_whatever_comes();
     begin_close();
-    bool was_interrupted = false;
     thread last;
-    for (bool over = false; !over;) {
-        try {
-            std::unique_lock lock(mutex_);
-            terminated_.wait(
-                lock, [this] { return state() == run_state::terminated && workers_.empty(); });
-            last = std::move(last_to_leave_);
-            over = true;
-        } catch (const interrupted&) {
-            was_interrupted = true;
-        }
+    {
+        const uninterruptible_scope uninterruptible(self);
+        std::unique_lock lock(mutex_);
+        terminated_.wait(lock,
+                         [this] { return state() == run_state::terminated && workers_.empty(); });
+        last = std::move(last_to_leave_);
     }
     join_whatever_comes(last);
-    if (was_interrupted) thread_control::current().interrupt();
 }
 
 bool thread_pool_core::is_called_inside() const {

@@ -80,7 +80,10 @@ bool thread_pool_executor::is_terminating() const {
 bool thread_pool_executor::is_terminated() const { return state() == run_state::terminated; }
 
 bool thread_pool_executor::await_termination(std::chrono::nanoseconds timeout) {
-    return at_home(core_).await_termination(detail::deadline_after(timeout));
+    auto& core = at_home(core_);
+    // As in the JDK, whoever does not wait cannot be interrupted.
+    if (timeout.count() <= 0) return core.state() == run_state::terminated;
+    return core.await_termination(detail::deadline_after(timeout));
 }
 
 void thread_pool_executor::close() {

@@ -174,8 +174,8 @@ bool thread_pool_core::remove(std::uintptr_t identity) {
 std::size_t thread_pool_core::remove_if(function_ref<bool(const task&)> unwanted) {
     struct at_the_end {
         thread_pool_core& pool;
-        ~at_the_end() { pool.try_terminate(); }  // in case it waited for the queue, or the search
-    } const terminates{*this};
+        ~at_the_end() { pool.queue_was_searched(); }
+    } const tells{*this};
     std::vector<task> removed;
     const search exclusive(*this);
     return queue_->extract_if(unwanted, removed);
@@ -184,7 +184,7 @@ std::size_t thread_pool_core::remove_if(function_ref<bool(const task&)> unwanted
 pool_snapshot thread_pool_core::snapshot() const {
     pool_snapshot s;
     s.name = name_;
-    s.rejected_task_count = rejected_.load(std::memory_order_relaxed);
+    s.rejected_task_count = rejected_.load();
     s.uncaught_count = uncaught_.load(std::memory_order_relaxed);
     std::int64_t running = 0;
     {

@@ -39,10 +39,10 @@ nanoseconds jitter_of(nanoseconds most, std::uint64_t seed) noexcept {
 }  // namespace
 
 timer_core::~timer_core() {
-    if (has_details_)
-        delete details_;
-    else if (queue_)
-        queue_->release();
+    if (has_details())
+        delete &own();
+    else if (owner_ & ~flag_bits)
+        queue().release();
 }
 
 timer_handle::~timer_handle() {
@@ -54,7 +54,7 @@ timer_handle::~timer_handle() {
 void timer_core::leave_flight() noexcept { queue().landed(); }
 
 steady_time timer_core::startable_at() const {
-    if (periodic_) return forever;
+    if (is_periodic()) return forever;
     const auto due = queue().time_of(*this);
     if (!due) return steady_time::min();
     const auto real = queue().clock().real_time_of(*due);
@@ -63,28 +63,23 @@ steady_time timer_core::startable_at() const {
     return std::min(real, now + timer_queue::wall_clock_look);
 }
 
-timer_queue& timer_core::queue() const noexcept {
-    return has_details_ ? *details_->queue : *queue_;
-}
-
 /// The details, made if there are none.
 timer_core::details& timer_core::detailed() {
-    if (!has_details_) {
-        auto* made = new details(intrusive_ptr<timer_queue>::adopt(queue_));
-        details_ = made;
-        has_details_ = true;
+    if (!has_details()) {
+        auto* made = new details(queue());
+        owner_ = reinterpret_cast<std::uintptr_t>(made) | (owner_ & flag_bits) | has_details_bit;
     }
-    return *details_;
+    return own();
 }
 
 void timer_core::prepare(timer_queue& queue, timetable&& when) {
     queue.add_ref();
-    queue_ = &queue;
-    periodic_ = when.how != timetable::kind::once;
-    if (!periodic_ && !when.wall) return;
-    details& own = detailed();
-    own.planned = when.wall ? queue.steady_time_of(*when.wall) : when.first;
-    own.when = std::move(when);
+    owner_ |= reinterpret_cast<std::uintptr_t>(&queue);
+    if (when.how == timetable::kind::once && !when.wall) return;
+    if (when.how != timetable::kind::once) owner_ |= periodic_bit;
+    details& more = detailed();
+    more.planned = when.wall ? queue.steady_time_of(*when.wall) : when.first;
+    more.when = std::move(when);
 }
 
 void timer_core::decorate(const std::function<task(task)>& decorator) {
@@ -102,18 +97,16 @@ void timer_core::decorate(const std::function<task(task)>& decorator) {
         std::string_view task_name() const noexcept { return timer->name(); }
         int task_priority() const noexcept { return timer->priority(); }
     };
-    details& own = detailed();
-    own.decorated = decorator(task(body(*this)));
-    if (!own.decorated) throw std::invalid_argument("decorate_task returned an empty task");
-    own.decoration.store(details::decoration_state::idle);
+    details& more = detailed();
+    more.decorated = decorator(task(body(*this)));
+    if (!more.decorated) throw std::invalid_argument("decorate_task returned an empty task");
+    more.decoration.store(details::decoration_state::idle);
 }
 
-bool timer_core::follows_wall_clock() const noexcept {
-    return has_details_ && details_->when.wall.has_value();
-}
+bool timer_core::has_wall_time() const noexcept { return own().when.wall.has_value(); }
 
 std::chrono::system_clock::time_point timer_core::wall_time() const noexcept {
-    return *details_->when.wall;
+    return *own().when.wall;
 }
 
 std::optional<steady_time> timer_core::next_run() const {
@@ -132,7 +125,7 @@ nanoseconds timer_core::delay() const {
 }
 
 task_statistics timer_core::statistics() const {
-    if (periodic_) return details_->statistics.read();
+    if (is_periodic()) return own().statistics.read();
     task_statistics plain;
     const auto how = state();
     if (how != future_state::success && how != future_state::failed) return plain;
@@ -143,7 +136,7 @@ task_statistics timer_core::statistics() const {
 }
 
 bool timer_core::is_decorated() const noexcept {
-    return has_details_ && details_->decoration.load() != details::decoration_state::none;
+    return has_details() && own().decoration.load() != details::decoration_state::none;
 }
 
 void timer_core::execute() {
@@ -151,7 +144,7 @@ void timer_core::execute() {
     struct at_the_end {
         timer_core& timer;
         ~at_the_end() {
-            if (timer.periodic_ && !timer.is_done()) timer.plan_next_run();
+            if (timer.is_periodic() && !timer.is_done()) timer.plan_next_run();
         }
     } const planning{*this};
     if (is_decorated())
@@ -163,24 +156,24 @@ void timer_core::execute() {
 void timer_core::run_decorated() {
     using state = details::decoration_state;
     auto idle = state::idle;
-    if (!details_->decoration.compare_exchange_strong(idle, state::running)) return;
+    if (!own().decoration.compare_exchange_strong(idle, state::running)) return;
     // A decoration that did not run a one-shot will not any more: dropping it cancels the task.
     struct over {
         timer_core& timer;
         ~over() {
-            timer.details_->decoration.store(state::idle);
-            if (timer.is_done() || !timer.periodic_) timer.release_decoration();
+            timer.own().decoration.store(state::idle);
+            if (timer.is_done() || !timer.is_periodic()) timer.release_decoration();
         }
     } const at_the_end{*this};
-    details_->decorated();
+    own().decorated();
 }
 
 /// The decoration holds the timer and the timer holds it: whoever ends the timer cuts that.
 void timer_core::release_decoration() noexcept {
     using state = details::decoration_state;
     auto idle = state::idle;
-    if (has_details_ && details_->decoration.compare_exchange_strong(idle, state::gone))
-        details_->decorated = task();
+    if (has_details() && own().decoration.compare_exchange_strong(idle, state::gone))
+        own().decorated = task();
 }
 
 void timer_core::on_done(future_state) { release_decoration(); }
@@ -189,28 +182,34 @@ void timer_core::on_cancelled_unstarted() {
     if (queue().removes_cancelled()) queue().drop(*this);
 }
 
+void timer_core::end_with_details() noexcept {
+    const intrusive_ptr<timer_core> alive(this);
+    leave_queue();
+    release_decoration();
+}
+
 void timer_core::run_due() {
     if (!queue().may_run(*this, steady_time::min())) {  // its time has come
         cancel(false);
-    } else if (periodic_) {
+    } else if (is_periodic()) {
         run_periodic();
     } else {
         run();
-        if (has_no_future_ && state() == future_state::failed)
+        if (has_no_future() && state() == future_state::failed)
             queue().tell_uncaught(*this, error());
     }
 }
 
 /// When it began. Unknown to a one-shot whose statistics nobody can ask for.
 steady_time timer_core::call_begins() const {
-    return periodic_ || (!has_no_future_ && is_shared()) ? queue().now() : steady_time::min();
+    return is_periodic() || (!has_no_future() && is_shared()) ? queue().now() : steady_time::min();
 }
 
 void timer_core::call_ends(steady_time start) {
     const auto end = start == steady_time::min() ? start : queue().now();
-    if (periodic_) {
-        details_->started = start;
-        details_->finished = end;
+    if (is_periodic()) {
+        own().started = start;
+        own().finished = end;
     } else {
         duration_ = end - start;
     }
@@ -219,23 +218,23 @@ void timer_core::call_ends(steady_time start) {
 /// What a run threw: counted and told before anybody who waits for the end of the task knows.
 bool timer_core::survives(const std::exception_ptr& error) {
     const bool by_itself = !is_cancelled();  // else it was made to throw
-    details_->threw = true;
+    own().threw = true;
     count_run(by_itself);
     if (by_itself) queue().tell_failed(*this, error);
-    return by_itself && details_->when.options.on_error == on_error::keep_going;
+    return by_itself && own().when.options.on_error == on_error::keep_going;
 }
 
 void timer_core::run_periodic() {
-    details_->threw = false;
+    own().threw = false;
     bool started = false;
     run_and_reset(&started);
-    if (started && !details_->threw) count_run(false);
+    if (started && !own().threw) count_run(false);
 }
 
 void timer_core::count_run(bool has_failed) {
-    const auto period = details_->when.period;
-    const nanoseconds duration = details_->finished - details_->started;
-    details_->statistics.count(duration, has_failed, period.count() > 0 && duration > period);
+    const auto period = own().when.period;
+    const nanoseconds duration = own().finished - own().started;
+    own().statistics.count(duration, has_failed, period.count() > 0 && duration > period);
 }
 
 /// True of a periodic task whose last run took less than the waking of a thread does. For whoever
@@ -243,20 +242,20 @@ void timer_core::count_run(bool has_failed) {
 bool timer_core::was_quick() const noexcept {
     constexpr nanoseconds quick = std::chrono::microseconds(10);
     // Of one that is decorated the times are of the inner task, perhaps of another thread.
-    return periodic_ && !is_decorated() && details_->finished != steady_time{} &&
-           details_->finished - details_->started <= quick;
+    return is_periodic() && !is_decorated() && own().finished != steady_time{} &&
+           own().finished - own().started <= quick;
 }
 
 /// By how much it may be late so that it runs together with others: no more than what the kernel
 /// allows itself with a sleeping thread unless told otherwise.
 nanoseconds timer_core::slack() const noexcept {
     constexpr nanoseconds most = std::chrono::microseconds(50);
-    return periodic_ ? std::min(most, details_->when.period / 64) : nanoseconds::zero();
+    return is_periodic() ? std::min(most, own().when.period / 64) : nanoseconds::zero();
 }
 
 void timer_core::plan_next_run() {
     try {
-        const auto finished = is_decorated() ? queue().now() : details_->finished;
+        const auto finished = is_decorated() ? queue().now() : own().finished;
         const auto next = time_after(finished);
         if (!next || !queue().requeue(*this, *next, finished)) cancel(false);
     } catch (...) {  // no memory: it cannot go on, and whoever waits must know
@@ -267,8 +266,8 @@ void timer_core::plan_next_run() {
 
 /// The time of the next run; nothing if there is none.
 std::optional<steady_time> timer_core::time_after(steady_time finished) {
-    details& own = *details_;
-    const auto& when = own.when;
+    details& more = own();
+    const auto& when = more.when;
     const bool by_calendar = when.how == timetable::kind::by_calendar;
     const bool skip =
         when.options.missed.value_or(by_calendar ? missed_runs::skip : missed_runs::catch_up) ==
@@ -278,22 +277,22 @@ std::optional<steady_time> timer_core::time_after(steady_time finished) {
         if (skip) after = std::max(after, queue().clock().wall_now());
         const auto next = when.calendar->next_after(after);
         if (!next) return std::nullopt;
-        own.when.wall = next;
-        return own.planned = queue().steady_time_of(*next);
+        more.when.wall = next;
+        return more.planned = queue().steady_time_of(*next);
     }
     if (when.how == timetable::kind::with_fixed_delay) {
-        own.planned = saturated_add(finished, when.period);
+        more.planned = saturated_add(finished, when.period);
     } else {
-        own.planned = saturated_add(own.planned, when.period);
-        if (skip && own.planned <= finished) {
-            const auto missed = (finished - own.planned) / when.period + 1;
-            own.planned = saturated_add(own.planned, when.period * missed);
+        more.planned = saturated_add(more.planned, when.period);
+        if (skip && more.planned <= finished) {
+            const auto missed = (finished - more.planned) / when.period + 1;
+            more.planned = saturated_add(more.planned, when.period * missed);
         }
     }
-    if (own.planned == forever) return forever;
+    if (more.planned == forever) return forever;
     const auto seed = scrambled(queue().salt() + sequence_) +
-                      static_cast<std::uint64_t>(own.planned.time_since_epoch().count());
-    return saturated_add(own.planned, jitter_of(when.options.jitter, seed));
+                      static_cast<std::uint64_t>(more.planned.time_since_epoch().count());
+    return saturated_add(more.planned, jitter_of(when.options.jitter, seed));
 }
 
 }  // namespace cadre::detail

@@ -57,7 +57,8 @@ private:
 
 /// What a timer has beside its time, if it is more than a plain one-shot.
 struct timer_core::details {
-    explicit details(intrusive_ptr<timer_queue> q) : queue(std::move(q)) {}
+    /// Takes over the reference that the timer had.
+    explicit details(timer_queue& q) : queue(intrusive_ptr<timer_queue>::adopt(&q)) {}
 
     const intrusive_ptr<timer_queue> queue;
     timetable when;
@@ -76,6 +77,11 @@ struct timer_core::details {
 
     run_statistics statistics;
 };
+
+inline timer_queue& timer_core::queue() const noexcept {
+    static_assert(alignof(timer_queue) > flag_bits && alignof(details) > flag_bits);
+    return has_details() ? *own().queue : *reinterpret_cast<timer_queue*>(owner_ & ~flag_bits);
+}
 
 /// A timer as hooks and predicates see it; running it does nothing.
 class timer_view {

@@ -82,30 +82,24 @@ public:
     }
     steady_time due_of(const Timer& timer) const noexcept { return at(timer.place_).due; }
 
-    /// Strong guarantee. Those that retime() is to see must be near.
-    void insert(Timer& timer, steady_time due, region where = region::any) {
+    /// True if it is the first now. Strong guarantee. Those that retime() is to see must be near.
+    bool insert(Timer& timer, steady_time due, region where = region::any) {
         const entry added{due, &timer};
         if (timer.sequence_ == 0) timer.sequence_ = ++last_sequence_;
-        if (where == region::near || !(after(added, target_) ? append(added) : join_run(added))) {
-            near_.push_back(added);
-            sift_up(near_.size() - 1, added);
-            if (near_.size() >= most_near_) lower_bound();
-        }
+        if (where == region::any && after(added, target_) && append(added)) return false;
+        insert_near(added, where);
+        return front().timer == &timer;
     }
 
     void remove(Timer& timer) noexcept {
         const std::uint32_t place = std::exchange(timer.place_, nowhere);
-        if (place & is_far) {
-            --far_;
-            strike_out(block_of(place), slot_of(place));
-            if (blocks_in_use_ * (block_size / 8) > far_ + block_size) tidy();
+        if (!(place & is_far)) {
+            take_from_near(place);
             return;
         }
-        if (place & is_in_run)
-            run_.remove(place & ~is_in_run);
-        else
-            remove_near(place);
-        keep_first_near();
+        --far_;
+        strike_out(block_of(place), slot_of(place));
+        if (blocks_in_use_ * (block_size / 8) > far_ + block_size) tidy();
     }
 
     /// In no order.
@@ -192,6 +186,19 @@ private:
     // ---- the near
 
     std::size_t near_count() const noexcept { return near_.size() + run_.size(); }
+    void insert_near(const entry& added, region where) {
+        if (where == region::any && !after(added, target_) && join_run(added)) return;
+        near_.push_back(added);
+        sift_up(near_.size() - 1, added);
+        if (near_.size() >= most_near_) lower_bound();
+    }
+    [[gnu::noinline]] void take_from_near(std::uint32_t place) noexcept {
+        if (place & is_in_run)
+            run_.remove(place & ~is_in_run);
+        else
+            remove_near(place);
+        keep_first_near();
+    }
     /// False if it is not in order. Strong guarantee.
     bool join_run(const entry& added) {
         if (!run_.accepts(added, before)) return false;
@@ -255,7 +262,7 @@ private:
         ++far_;
         return true;
     }
-    bool add_block() {
+    [[gnu::noinline]] bool add_block() {
         if (unused_.empty() && blocks_.size() == no_block) return false;
         std::unique_ptr<entry[]> slots(new entry[block_size]);
         if (unused_.empty()) {
@@ -269,10 +276,13 @@ private:
         ++blocks_in_use_;
         return true;
     }
-    void strike_out(std::size_t which, std::size_t slot) noexcept {
+    [[gnu::always_inline]] void strike_out(std::size_t which, std::size_t slot) noexcept {
         block& b = blocks_[which];
         b.live_slots[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
-        if (--b.live > 0) return;
+        if (--b.live == 0) give_back(which);
+    }
+    [[gnu::noinline]] void give_back(std::size_t which) noexcept {
+        block& b = blocks_[which];
         if (which != last_) {
             b.slots.reset();
             --blocks_in_use_;
@@ -327,7 +337,7 @@ private:
             near_.reserve(std::max(needed, near_.capacity() + near_.capacity() / 2));
     }
 
-    void tidy() noexcept {
+    [[gnu::noinline]] void tidy() noexcept {
         if (++next_tidied_ >= blocks_.size()) next_tidied_ = 0;
         go_through(next_tidied_);
     }

@@ -102,10 +102,11 @@ bool timer_queue::put_in(timer_core& timer, steady_time due) {
             follow_wall_clock();
         due = steady_time_at(timer.wall_time(), wall_offset_);
     }
-    timers_.insert(timer, due, by_wall_clock ? heap::region::near : heap::region::any);
+    const bool is_first =
+        timers_.insert(timer, due, by_wall_clock ? heap::region::near : heap::region::any);
     // Whoever leads while nobody follows the wall clock does not look at it.
     const bool is_first_to_follow = by_wall_clock && ++wall_timers_ == 1;
-    return &timer == timers_.front().timer || is_first_to_follow;
+    return is_first || is_first_to_follow;
 }
 
 timer_queue::taken timer_queue::take_out(timer_core& timer) noexcept {
@@ -149,20 +150,44 @@ timer_queue::taken timer_queue::remove(timer_core& timer) {
     return take_out(timer);
 }
 
-bool timer_queue::drop(timer_core& timer) {
-    taken dropped;
-    bool pool_ends = false;
+inline bool timer_queue::drop_here(timer_core& timer) noexcept {
+    bool is_news = false;  // to the pool
     {
-        deferred_wake wake;
         std::lock_guard lock(mutex_);
         if (timer.place_ == heap::nowhere) return false;
-        quiet_.notify_all(wake);
-        dropped = take_out(timer);
-        pool_ends = core_.load()->state() != run_state::running;
+        if (quiet_.has_waiters()) tell_quiet();
+        timers_.remove(timer);
+        if (timer.follows_wall_clock()) --wall_timers_;
+        is_news = timers_.empty() || core_.load()->state() != run_state::running;
     }
-    if (!pool_ends) return true;
-    if (const auto core = pool.lock()) core->try_terminate();
+    // The queue's reference, which keeps the timer alive until here.
+    const auto dropped = taken::adopt(&timer);
+    if (is_news) tell_pool();
     return true;
+}
+
+bool timer_queue::drop(timer_core& timer) noexcept { return drop_here(timer); }
+
+/// Here, for the compiler to see all of it.
+void timer_core::end_without_callable() noexcept {
+    if (has_extras() || has_details())
+        end_with_details();
+    else if (auto& timers = queue(); timers.removes_cancelled())
+        timers.drop_here(*this);
+}
+
+[[gnu::noinline]] void timer_queue::tell_quiet() noexcept {
+    deferred_wake wake;
+    quiet_.notify_all(wake);
+}
+
+/// What was dropped may have been all that it waited for.
+[[gnu::noinline]] void timer_queue::tell_pool() noexcept {
+    try {
+        if (const auto core = pool.lock()) core->queue_was_searched();
+    } catch (...) {
+        report_uncaught("the removal of a cancelled task", std::current_exception());
+    }
 }
 
 std::vector<timer_queue::taken> timer_queue::extract_if(

@@ -65,7 +65,7 @@ public:
     taken remove(timer_core& timer);
     /// Takes out one that was cancelled, which may have been all that the pool waited for. False if
     /// it is not queued.
-    bool drop(timer_core& timer);
+    bool drop(timer_core& timer) noexcept;
     /// Whether a task is to leave when it is cancelled. Never in a process that was forked: whoever
     /// held the mutex is not there to let go.
     bool removes_cancelled() const noexcept { return remove_on_cancel.load() && forks_ == forks(); }
@@ -122,17 +122,21 @@ public:
     std::function<void(const task&, std::exception_ptr)> periodic_failed;  // likewise
 
 private:
+    friend class timer_core;
     using heap = timer_heap<timer_core>;
     using entry = heap::entry;
 
     ~timer_queue() { leave_clock(); }
     std::chrono::nanoseconds wall_offset() const;
     run_state pool_state() const;
+    bool drop_here(timer_core& timer) noexcept;
+    void tell_pool() noexcept;
     bool may_run(run_state state, const timer_core& timer, steady_time due) const;
 
     // All below need the mutex held.
     bool put_in(timer_core& timer, steady_time due);
     taken take_out(timer_core& timer) noexcept;
+    void tell_quiet() noexcept;
     bool is_due();
     void follow_wall_clock();
     given take_head() noexcept;

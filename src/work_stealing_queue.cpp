@@ -11,7 +11,8 @@
 // outside and steals. A deque without an owner can be stolen from, so nothing in it is lost.
 //
 // A task in a deque is in a node of its own, for a thief reads its place before it knows whether it
-// may have it: a pointer can be read so, a task cannot.
+// may have it: a pointer can be read so, a task cannot. Each worker keeps the memory of a few nodes
+// that it took for those that it will push.
 //
 // Nothing lies there while workers sleep: see work_stealing_room.cpp. The operation that publishes
 // a task (bottom_ of a deque, the tail of outside_) is sequentially consistent and comes before the
@@ -39,8 +40,6 @@ struct attached_to {
 /// The deque of this thread.
 constinit thread_local attached_to attached;
 
-constexpr std::uint32_t turns_between_looks_outside = 61;  // prime: in step with nothing
-
 }  // namespace
 
 work_stealing_queue::work_stealing_queue(int workers)
@@ -52,18 +51,23 @@ work_stealing_queue::work_stealing_queue(int workers)
 work_stealing_queue::~work_stealing_queue() {
     task dropped;
     while (steal(nullptr, dropped)) dropped = nullptr;
+    for (std::size_t i = 0; i < count_; ++i)
+        while (spare_node* const spare = slots_[i].spares) {
+            slots_[i].spares = spare->next;
+            recycled_delete(spare, sizeof(node));
+        }
 }
 
 work_stealing_queue::attachment::attachment(work_stealing_queue* queue) noexcept
     : outer_queue_(static_cast<work_stealing_queue*>(attached.queue)),
-      outer_slot_(static_cast<worker_slot*>(attached.slot)) {
-    attached = {queue, queue ? queue->take_slot() : nullptr};
+      outer_slot_(static_cast<worker_slot*>(attached.slot)),
+      slot_(queue ? queue->take_slot() : nullptr) {
+    attached = {queue, slot_};
 }
 
 work_stealing_queue::attachment::~attachment() {
     // release: what this thread did as the owner comes before what the next one does.
-    if (auto* own = static_cast<worker_slot*>(attached.slot))
-        own->taken.store(false, std::memory_order_release);
+    if (slot_) slot_->taken.store(false, std::memory_order_release);
     attached = {outer_queue_, outer_slot_};
 }
 
@@ -81,7 +85,7 @@ work_stealing_queue::worker_slot* work_stealing_queue::take_slot() noexcept {
 void work_stealing_queue::push(task&& t) {
     if (worker_slot* own = own_slot()) {
         own->deque.make_room();
-        own->deque.push(new node(std::move(t)));
+        own->deque.push(make_node(*own, std::move(t)));
     } else {
         outside_.try_insert(std::move(t));
     }
@@ -92,7 +96,7 @@ inline bool work_stealing_queue::pop(worker_slot* own, task& next) noexcept {
     node* const found = own ? own->deque.pop() : nullptr;
     if (!found) return false;
     next = std::move(found->work);
-    delete found;
+    give_back(*own, found);
     return true;
 }
 
@@ -111,7 +115,7 @@ bool work_stealing_queue::steal(worker_slot* own, task& next) noexcept {
             node* const found = slots_[at].deque.steal(lost);
             if (!found) continue;
             next = std::move(found->work);
-            delete found;
+            give_back(own, found);
             if (own)  // counts only, which order nothing
                 own->steals.store(own->steals.load(std::memory_order_relaxed) + 1,
                                   std::memory_order_relaxed);
@@ -123,8 +127,10 @@ bool work_stealing_queue::steal(worker_slot* own, task& next) noexcept {
 
 bool work_stealing_queue::try_take(task& next) noexcept {
     worker_slot* const own = own_slot();
-    if (own && ++own->turns % turns_between_looks_outside == 0 && outside_.try_take(next))
-        return true;
+    if (own && --own->turns_left == 0) {
+        own->turns_left = turns_between_looks_outside;
+        if (outside_.try_take(next)) return true;
+    }
     return pop(own, next) || steal(own, next) || outside_.try_take(next);
 }
 
@@ -142,7 +148,7 @@ bool work_stealing_queue::take_back(std::uintptr_t identity, task& t) {
         if (!found) return false;
         if (is_wanted(found->work)) {
             t = std::move(found->work);
-            delete found;
+            give_back(*own, found);
             return true;
         }
         own->deque.push(found);  // into the place where it was

@@ -12,6 +12,7 @@
 #include <cadre/queue/linked_blocking_queue.hpp>
 #include <cadre/task.hpp>
 
+#include "keeps_memory.hpp"
 #include "work_stealing_deque.hpp"
 #include "work_stealing_room.hpp"
 
@@ -20,6 +21,7 @@ namespace cadre::detail {
 /// The queue of a work-stealing pool: a deque for each worker, and a FIFO queue for what comes from
 /// outside. How it works is told in work_stealing_queue.cpp. Nobody but the pool sees it.
 class work_stealing_queue final : public blocking_queue<task> {
+    struct node;
     struct worker_slot;
 
 public:
@@ -27,6 +29,8 @@ public:
     explicit work_stealing_queue(int workers);
     ~work_stealing_queue() override;
     work_stealing_queue* as_work_stealing() noexcept override { return this; }
+
+    class own_task;
 
     /// While it lives, the calling thread has a deque, if one is free. What is left in it at the
     /// end is for the others, and for whoever has the deque next.
@@ -36,10 +40,32 @@ public:
         ~attachment();
         attachment(const attachment&) = delete;
         attachment& operator=(const attachment&) = delete;
+        explicit operator bool() const noexcept { return slot_ != nullptr; }
 
     private:
+        friend class own_task;
         work_stealing_queue* const outer_queue_;  // a thread may work for one pool inside another's
         worker_slot* const outer_slot_;
+        worker_slot* const slot_;
+    };
+
+    /// The newest task of the calling thread's own deque, to be run where it lies: a move less
+    /// than try_take(). There is none if the deque is empty, or if it is time to look outside.
+    class [[nodiscard]] own_task {
+    public:
+        explicit own_task(const attachment& deque) noexcept
+            : slot_(*deque.slot_), node_(pop_for_now(slot_)) {}
+        ~own_task() {
+            if (node_) give_back(slot_, node_);
+        }
+        own_task(const own_task&) = delete;
+        own_task& operator=(const own_task&) = delete;
+        explicit operator bool() const noexcept { return node_ != nullptr; }
+        task& operator*() const noexcept { return node_->work; }
+
+    private:
+        worker_slot& slot_;
+        node* const node_;
     };
 
     using blocking_queue::drain_to;
@@ -86,18 +112,55 @@ public:
     std::int64_t steal_count() const noexcept;
 
 private:
+    static constexpr std::uint32_t turns_between_looks_outside = 61;  // prime: in step with nothing
+    static constexpr std::uint32_t most_spares = 64;
+
     struct node : in_recycled_memory {
         explicit node(task&& t) noexcept : work(std::move(t)) {}
         task work;
+    };
+    struct spare_node {
+        spare_node* next;
     };
     /// What belongs to one worker. All but what the deque and the atomics allow is its own.
     struct alignas(64) worker_slot {
         work_stealing_deque<node> deque;
         std::atomic<bool> taken = false;
         std::uint32_t random = 0;
-        std::uint32_t turns = 0;
+        std::uint32_t turns_left = turns_between_looks_outside;  // before one outside
+        std::uint32_t spare_count = 0;
+        spare_node* spares = nullptr;  // the memory of nodes, for the next ones
         std::atomic<std::int64_t> steals = 0;
     };
+
+    static node* make_node(worker_slot& own, task&& t) {
+        spare_node* const spare = own.spares;
+        if (!spare) return new node(std::move(t));
+        own.spares = spare->next;
+        --own.spare_count;
+        return ::new (static_cast<void*>(spare)) node(std::move(t));
+    }
+    static void give_back(worker_slot& own, node* used) noexcept {
+        if (!keeps_memory || own.spare_count == most_spares) {
+            delete used;
+            return;
+        }
+        used->~node();
+        own.spares = ::new (static_cast<void*>(used)) spare_node{own.spares};
+        ++own.spare_count;
+    }
+    static void give_back(worker_slot* own, node* used) noexcept {
+        if (own)
+            give_back(*own, used);
+        else
+            delete used;
+    }
+    static node* pop_for_now(worker_slot& own) noexcept {
+        if (own.turns_left <= 1) return nullptr;  // try_take() looks outside
+        node* const newest = own.deque.pop();
+        if (newest) --own.turns_left;
+        return newest;
+    }
 
     worker_slot* own_slot() const noexcept;
     worker_slot* take_slot() noexcept;

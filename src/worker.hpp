@@ -26,39 +26,38 @@ public:
     void wait_ends(waiter& self) noexcept override;
     const void* works_for() const noexcept override { return &pool_; }
 
-    // How many tasks it has completed and how many it runs now (more than one if it runs some in
-    // place), in one word, so that a reader sees a task as running or completed, never as both
-    // or neither. Written by the worker alone.
-    void begin_task() noexcept { tally_.store(tally() + 1, std::memory_order_release); }
+    // Written by the worker alone.
+    void begin_task() noexcept { record.tally.store(tally() + 1, std::memory_order_release); }
     void end_task() noexcept {
-        tally_.store(tally() + one_completed - 1, std::memory_order_release);
+        record.tally.store(tally() + task_observer::worker_record::one_completed - 1,
+                           std::memory_order_release);
     }
     static std::int64_t completed(std::uint64_t tally) noexcept {
-        return static_cast<std::int64_t>(tally / one_completed);
+        return static_cast<std::int64_t>(task_observer::worker_record::completed(tally));
     }
     static int running(std::uint64_t tally) noexcept {
-        return static_cast<int>(tally % one_completed);
+        return task_observer::worker_record::running(tally);
     }
+    /// How many tasks it has completed since it last had to wait for one.
+    std::int64_t streak() const noexcept { return completed(tally()) - completed(tally_at_rest); }
     /// acquire: who sees a task as completed sees what it did; pairs with end_task().
-    std::uint64_t tally() const noexcept { return tally_.load(std::memory_order_acquire); }
+    std::uint64_t tally() const noexcept { return record.tally.load(std::memory_order_acquire); }
 
     task first;      // what it starts with; its own once it is started
     stop_slot stop;  // of the tasks without a future that it runs
     thread handle;   // guarded by the pool's mutex
-    task_observer::worker_record* observed = nullptr;  // the observer's; of the worker's thread
+    task_observer::worker_record record;
     std::size_t index = 0;  // among the pool's workers; guarded by the pool's mutex
     // Of its thread: set when that has begun to take tasks. Only from then on it is interrupted,
     // so that no interrupt reaches what the thread factory wraps round it.
     std::atomic<thread_control*> started = nullptr;
+    std::uint64_t tally_at_rest = 0;  // when it last had to wait for a task; its own
     // How it waits inside a task; its own. See work_stealing_wait.cpp.
     enum class waiting { no, on_call, too_deep } waits = waiting::no;
     bool has_stack = true;  // when it last looked for something to run meanwhile
 
 private:
-    static constexpr std::uint64_t one_completed = 1 << 16;
-
     thread_pool_core& pool_;
-    std::atomic<std::uint64_t> tally_ = 0;
 };
 
 }  // namespace cadre::detail

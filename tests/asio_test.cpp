@@ -27,10 +27,10 @@ std::thread::id worker_of(thread_pool_executor& pool) {
 }
 
 TEST(asio_context, runs_what_is_posted_on_the_pool) {
+    gate over;
     const auto pool = executors::fixed_thread_pool(1);
     asio_context context(*pool);
     std::thread::id ran_on;
-    gate over;
     asio::post(context.get_executor(), [&, moved = std::make_unique<int>(1)] {
         ran_on = std::this_thread::get_id();
         over.open();
@@ -48,10 +48,10 @@ TEST(asio_context, refuses_where_it_is_posted) {
 
 TEST(asio_context, keeps_the_order_of_a_strand) {
     std::vector<int> ran;
+    gate over;
     const auto pool = executors::fixed_thread_pool(3);
     asio_context context(*pool);
     const auto lane = asio::make_strand(context.get_executor());
-    gate over;
     for (int i = 0; i < 500; ++i) asio::post(lane, [&, i] { ran.push_back(i); });
     asio::post(lane, [&] { over.open(); });
     ASSERT_TRUE(over.wait());
@@ -60,11 +60,11 @@ TEST(asio_context, keeps_the_order_of_a_strand) {
 }
 
 TEST(asio_context, runs_the_handlers_of_timers_on_the_pool) {
+    gate over;
     const auto pool = executors::fixed_thread_pool(1);
     asio_context context(*pool);
     asio::steady_timer timer(context.get_executor(), std::chrono::milliseconds(1));
     std::thread::id ran_on;
-    gate over;
     timer.async_wait([&](asio::error_code error) {
         EXPECT_FALSE(error);
         ran_on = std::this_thread::get_id();
@@ -75,8 +75,8 @@ TEST(asio_context, runs_the_handlers_of_timers_on_the_pool) {
 }
 
 TEST(asio_context, waits_at_its_end_for_what_was_posted) {
-    const auto pool = executors::fixed_thread_pool(2);
     std::atomic<int> ran = 0;
+    const auto pool = executors::fixed_thread_pool(2);
     {
         asio_context context(*pool);
         const auto lane = asio::make_strand(context.get_executor());
@@ -87,10 +87,10 @@ TEST(asio_context, waits_at_its_end_for_what_was_posted) {
 
 #ifdef ASIO_HAS_CO_AWAIT
 TEST(asio_context, spawns_coroutines) {
+    gate over;
     const auto pool = executors::fixed_thread_pool(1);
     asio_context context(*pool);
     std::thread::id ran_on;
-    gate over;
     const auto sleep = [&]() -> asio::awaitable<void> {
         asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::milliseconds(1));
         co_await timer.async_wait(asio::use_awaitable);

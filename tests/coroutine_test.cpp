@@ -96,9 +96,9 @@ TEST(coroutine, awaits_another) {
 }
 
 TEST(coroutine, is_gone_with_all_it_has_when_its_future_is_complete) {
-    const auto pool = executors::fixed_thread_pool(1);
     std::atomic<bool> local_gone = false;
     std::atomic<bool> parameter_gone = false;
+    const auto pool = executors::fixed_thread_pool(1);
     const auto run = [](executor& where, note, std::atomic<bool>& gone) -> future<int> {
         const note local(gone);
         co_await where.schedule();
@@ -214,9 +214,9 @@ future<int> patient(future<int> awaited, std::stop_token stop) {
 }
 
 TEST(coroutine, ends_its_wait_for_a_future_when_it_is_stopped) {
+    gate started;
     const auto pool = executors::fixed_thread_pool(1);
     std::stop_source stop;
-    gate started;
     auto stopped = patient(pool->submit([&] {
         started.open();
         this_thread::sleep_for(guard);  // it is interrupted

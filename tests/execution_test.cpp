@@ -278,8 +278,8 @@ TEST(execution_of_futures, shares_a_value_with_many) {
 }
 
 TEST(execution_of_futures, cancels_the_task_when_a_stop_is_requested) {
-    thread_pool_executor pool({.core_pool_size = 1});
     gate started;
+    thread_pool_executor pool({.core_pool_size = 1});
     noted_end seen;
     auto endless = pool.submit([&](std::stop_token stop) {
         started.open();

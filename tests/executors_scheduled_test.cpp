@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
 #include <stdexcept>
 
@@ -91,6 +92,44 @@ TEST(scheduled_thread_pool_executor, made_of_empty_braces_has_the_defaults) {
     EXPECT_EQ(pool.core_pool_size(), available_processors());
     EXPECT_EQ(scheduled_thread_pool_executor(3).core_pool_size(), 3);
     EXPECT_EQ(scheduled_thread_pool_executor(std::size_t{3}).core_pool_size(), 3);
+}
+
+TEST(scheduled_thread_pool_executor, can_be_made_of_the_options_of_any_pool) {
+    int terminated = 0;
+    {
+        thread_pool_options options{.core_pool_size = 2,
+                                    .maximum_pool_size = 4,
+                                    .keep_alive = 3s,
+                                    .thread_factory = named_thread_factory("tick"),
+                                    .rejection = discard_policy{},
+                                    .allow_core_thread_time_out = true,
+                                    .hooks = {.terminated = [&] { ++terminated; }},
+                                    .remove_on_cancel = true,
+                                    .name = "timers"};
+        scheduled_thread_pool_executor pool(std::move(options));
+        EXPECT_EQ(pool.core_pool_size(), 2);
+        EXPECT_EQ(pool.maximum_pool_size(), 4);
+        EXPECT_EQ(pool.keep_alive(), 3s);
+        EXPECT_TRUE(pool.allows_core_thread_time_out());
+        EXPECT_TRUE(pool.remove_on_cancel_policy());
+        EXPECT_EQ(pool.name(), "timers");
+        EXPECT_NE(pool.rejected_execution_handler().target<discard_policy>(), nullptr);
+        EXPECT_EQ(pool.schedule([] { return thread_handle::current().name(); }, 1ms).get(),
+                  "tick-1");
+    }
+    EXPECT_EQ(terminated, 1);
+    EXPECT_EQ(scheduled_thread_pool_executor(thread_pool_options{}).maximum_pool_size(),
+              std::numeric_limits<int>::max());
+}
+
+TEST(scheduled_thread_pool_executor, refuses_a_queue_and_sizes_that_cannot_be) {
+    using pool = scheduled_thread_pool_executor;
+    using options = thread_pool_options;
+    EXPECT_THROW(pool(options{.queue = std::make_unique<linked_blocking_queue<task>>()}),
+                 std::invalid_argument);
+    EXPECT_THROW(pool(options{.core_pool_size = -1}), std::invalid_argument);
+    EXPECT_THROW(pool(options{.core_pool_size = 2, .maximum_pool_size = 1}), std::invalid_argument);
+    EXPECT_THROW(pool(options{.maximum_pool_size = -1}), std::invalid_argument);
 }
 
 }  // namespace

@@ -162,9 +162,9 @@ TEST(future_cancel, wakes_those_who_wait_while_the_body_still_runs) {
 // FUT-028
 TEST(future_cancel, frees_the_threads_of_all_tasks_but_the_one_left_alone) {
     constexpr int tasks = 8;
-    const auto pool = executors::fixed_thread_pool(tasks);
     std::atomic<int> running = 0;
     std::atomic<bool> last_may_end = false;
+    const auto pool = executors::fixed_thread_pool(tasks);
     std::vector<future<int>> results;
     for (int i = 0; i < tasks; ++i)
         results.push_back(pool->submit([&, i] {
@@ -193,9 +193,9 @@ TEST(future_cancel, stops_the_token_that_the_task_took) {
 }
 
 TEST(future_cancel, stops_the_token_that_the_task_is_given_as_its_parameter) {
-    const auto pool = executors::fixed_thread_pool(1);
     gate started;
     std::atomic<bool> stopped = false;
+    const auto pool = executors::fixed_thread_pool(1);
     future result = pool->submit(
         [&](std::stop_token stop, int) {
             started.open();
@@ -246,7 +246,7 @@ TEST(future_cancel, runs_stop_callbacks_on_the_cancelling_thread_when_the_task_i
             was_cancelled = running->is_cancelled();
         });
         registered.open();
-        eventually([] { return this_thread::is_interrupted(); });
+        EXPECT_TRUE(eventually([] { return this_thread::is_interrupted(); }));
     });
     running = task.operator->();
     EXPECT_TRUE(registered.wait());
@@ -270,7 +270,7 @@ TEST(future_cancel, holds_no_lock_of_ours_while_a_stop_callback_uses_the_same_fu
             cadre::thread([&] { attached = !result.cancel(false); }).join();
         });
         registered.open();
-        eventually([] { return this_thread::is_interrupted(); });
+        EXPECT_TRUE(eventually([] { return this_thread::is_interrupted(); }));
     });
     EXPECT_TRUE(registered.wait());
     result = task->get_future().share();
@@ -294,7 +294,7 @@ TEST(future_cancel, holds_no_lock_of_ours_while_a_stop_callback_waits_for_the_ta
         EXPECT_TRUE(told.wait());
         EXPECT_TRUE(this_thread::stop_token().stop_requested());
         asked.open();
-        eventually([] { return this_thread::is_interrupted(); });
+        EXPECT_TRUE(eventually([] { return this_thread::is_interrupted(); }));
     });
     EXPECT_TRUE(registered.wait());
     EXPECT_TRUE(task->cancel(true));
@@ -329,7 +329,7 @@ TEST(future_cancel, wakes_those_who_wait_before_it_runs_stop_callbacks) {
         std::stop_callback on_stop(this_thread::stop_token(),
                                    [&] { EXPECT_TRUE(waiter_is_through.wait()); });
         registered.open();
-        eventually([] { return this_thread::is_interrupted(); });
+        EXPECT_TRUE(eventually([] { return this_thread::is_interrupted(); }));
     });
     EXPECT_TRUE(registered.wait());
     const shared_future result = task->get_future().share();
@@ -348,7 +348,8 @@ TEST(future_cancel, leaves_the_next_task_of_the_worker_uninterrupted) {
         gate started;
         future first = pool->submit([&] {
             started.open();
-            eventually([] { return this_thread::is_interrupted(); });  // and leaves the flag set
+            EXPECT_TRUE(eventually(
+                [] { return this_thread::is_interrupted(); }));  // and leaves the flag set
         });
         future second = pool->submit([] {
             return !this_thread::is_interrupted() && !this_thread::stop_token().stop_requested();
@@ -371,7 +372,7 @@ TEST(future_cancel, during_run_and_reset_ends_the_repetition) {
     bool reset = true;
     future_task task([&] {
         started.open();
-        eventually([] { return this_thread::is_interrupted(); });
+        EXPECT_TRUE(eventually([] { return this_thread::is_interrupted(); }));
     });
     cadre::thread runner([&] { reset = task.run_and_reset(); });
     EXPECT_TRUE(started.wait());
@@ -410,11 +411,11 @@ TEST(future_cancel, by_the_task_itself_is_possible) {
 
 // The interrupt comes for a task that has been put aside for the one it waits for.
 TEST(future_cancel, an_interrupt_reaches_a_task_that_was_running_another_in_its_place) {
-    const auto pool = executors::fixed_thread_pool(1);
     std::atomic<bool> callback_waits = false;
     std::atomic<bool> inner_runs = false;
     std::atomic<bool> callback_over = false;
     std::atomic<bool> felt = false;
+    const auto pool = executors::fixed_thread_pool(1);
     auto outer = pool->submit([&](std::stop_token token) {
         auto inner = pool->submit([&] {
             inner_runs = true;

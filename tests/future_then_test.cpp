@@ -215,9 +215,9 @@ TEST(future_then, cancelled_cancels_the_whole_chain_above) {
 }
 
 TEST(future_then, cancelled_with_interruption_interrupts_the_task_that_runs) {
-    const auto pool = executors::fixed_thread_pool(1);
     gate started;
     std::atomic<bool> interrupted_there = false;
+    const auto pool = executors::fixed_thread_pool(1);
     future last = pool->submit([&] {
                           started.open();
                           try {

@@ -88,12 +88,12 @@ TYPED_TEST(nested_interrupts, shutdown_now_reaches_the_nested_task_and_the_one_t
 // A task that was executed, so has no future, lies on one that has: an interrupt for the lower one
 // is none for the upper.
 TEST(nested_interrupts_of_strangers, pass_over_a_task_without_a_future) {
-    work_stealing_pool pool({.parallelism = 1});
-    future_task<int> outside([] { return 1; });
-    auto answer = outside.get_future();
     gate top_runs;
     gate cancelled;
     gate over;
+    work_stealing_pool pool({.parallelism = 1});
+    future_task<int> outside([] { return 1; });
+    auto answer = outside.get_future();
     bool stranger_felt_it = true;
     bool waiting_felt_it = false;
     auto waiting = pool.submit([&] {

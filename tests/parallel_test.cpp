@@ -12,8 +12,10 @@
 #include <map>
 #include <numeric>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "support/held_task.hpp"
@@ -44,21 +46,47 @@ TEST(parallel_for, visits_every_element_once) {
 }
 
 TEST(parallel_for, runs_over_numbers) {
-    const auto pool = executors::fixed_thread_pool(2);
     std::atomic<long> sum = 0;
+    std::atomic<int> bytes = 0;
+    const auto pool = executors::fixed_thread_pool(2);
     parallel_for(*pool, -5, 1000, [&](int i) { sum += i; });
     EXPECT_EQ(sum, 499'485);
     parallel_for(*pool, 3, 3, [&](int) { ++sum; });
     parallel_for(*pool, 3, -3, [&](int) { ++sum; });
     EXPECT_EQ(sum, 499'485);
-    std::atomic<int> bytes = 0;
     parallel_for(*pool, std::int8_t(-128), std::int8_t(127), [&](std::int8_t) { ++bytes; });
     EXPECT_EQ(bytes, 255);
 }
 
+TEST(parallel_for, counts_in_the_common_type_of_its_ends) {
+    std::atomic<std::size_t> sum = 0;
+    std::atomic<int> visits = 0;
+    const auto pool = executors::fixed_thread_pool(1);
+    const std::vector<int> elements(10);
+    parallel_for(*pool, 0, elements.size(), [&](auto i) {
+        static_assert(std::is_same_v<decltype(i), std::size_t>);
+        sum += i;
+    });
+    EXPECT_EQ(sum, 45u);
+
+    parallel_for(*pool, -2, elements.size(), [&](int i) { visits += i < 10 ? 1 : 100; });
+    EXPECT_EQ(visits, 12);
+    parallel_for(*pool, 10u, -1, [&](int) { ++visits; });
+    EXPECT_EQ(visits, 12);
+
+    const std::size_t beyond_int = (std::size_t{1} << 32) + 5;  // 5, were it cut
+    std::stop_source enough;
+    EXPECT_THROW(parallel_for(*pool, 0, beyond_int,
+                              [&](std::size_t i) {
+                                  if (i > 5) enough.request_stop();
+                              },
+                              {.concurrency = 1, .stop = enough.get_token()}),
+                 cancellation);
+}
+
 TEST(parallel_for, is_spread_over_the_threads) {
-    const auto pool = executors::fixed_thread_pool(2);
     std::atomic<int> here = 0;
+    const auto pool = executors::fixed_thread_pool(2);
     const auto meet = [&](int) {  // none of the three can go on alone
         ++here;
         EXPECT_TRUE(eventually([&] { return here == 3; }));
@@ -68,9 +96,9 @@ TEST(parallel_for, is_spread_over_the_threads) {
 }
 
 TEST(parallel_for, has_no_more_threads_at_work_than_it_may) {
-    const auto pool = executors::fixed_thread_pool(4);
     std::atomic<int> now = 0;
     std::atomic<int> most = 0;
+    const auto pool = executors::fixed_thread_pool(4);
     const auto count = [&](int) {
         const int seen = ++now;
         if (seen > most) most = seen;
@@ -95,8 +123,8 @@ TEST(parallel_for, needs_no_thread_but_the_callers) {
 }
 
 TEST(parallel_for, may_be_nested_in_a_pool_whose_threads_are_all_busy) {
-    const auto pool = executors::fixed_thread_pool(2);
     std::atomic<int> visits = 0;
+    const auto pool = executors::fixed_thread_pool(2);
     const auto outer = [&](int) {
         parallel_for(*pool, counted_to(50), [&](int) { ++visits; }, {.concurrency = 4});
     };
@@ -131,9 +159,9 @@ TEST(parallel_for, throws_the_first_exception_and_starts_nothing_after_it) {
 }
 
 TEST(parallel_for, throws_what_was_thrown_on_another_thread) {
+    gate thrown;
     const auto pool = executors::fixed_thread_pool(1);
     const auto caller = std::this_thread::get_id();
-    gate thrown;
     const auto throw_elsewhere = [&](int) {
         if (std::this_thread::get_id() == caller) {
             thrown.wait();
@@ -202,6 +230,7 @@ TEST(parallel_for, looks_for_a_stop_after_each_element_that_takes_long) {
 }
 
 TEST(parallel_for, runs_over_ranges_without_random_access_or_size) {
+    std::atomic<int> visits = 0;
     const auto pool = executors::fixed_thread_pool(2);
     std::list<int> list = {1, 2, 3};
     parallel_for(*pool, list, [](int& i) { i *= 2; }, {.chunk = 1});
@@ -213,7 +242,6 @@ TEST(parallel_for, runs_over_ranges_without_random_access_or_size) {
 
     const auto numbers = counted_to(100);
     const std::forward_list<int> unsized(numbers.begin(), numbers.end());
-    std::atomic<int> visits = 0;
     parallel_for(*pool, unsized, [&](int) { ++visits; }, {.chunk = 7});
     EXPECT_EQ(visits, 100);
     EXPECT_EQ(parallel_reduce(*pool, list, 0, std::plus<>()), 12);
@@ -221,10 +249,10 @@ TEST(parallel_for, runs_over_ranges_without_random_access_or_size) {
 }
 
 TEST(parallel_for, ends_early_with_the_task_that_calls_it) {
-    const auto pool = executors::fixed_thread_pool(1);
     gate started;
     gate over;
     std::atomic<bool> cancelled = false;
+    const auto pool = executors::fixed_thread_pool(1);
     auto caller = pool->submit([&] {
         const auto until_cancelled = [&](int) {
             started.open();
@@ -244,12 +272,12 @@ TEST(parallel_for, ends_early_with_the_task_that_calls_it) {
 }
 
 TEST(parallel_for, waits_for_those_at_work_when_it_is_interrupted) {
-    const auto pool = executors::fixed_thread_pool(1);
     gate helper_is_in;
     gate let_go;
     std::atomic<bool> helper_done = false;
     std::atomic<bool> in_order = false;
     std::atomic<bool> felt = false;
+    const auto pool = executors::fixed_thread_pool(1);
     cadre::thread loop([&] {
         const auto caller = std::this_thread::get_id();
         const auto body = [&](int) {

@@ -150,9 +150,9 @@ TEST(process_life, a_forked_child_may_destroy_the_pool_of_its_parent) {
 
 // RE-13
 TEST(process_life, a_child_forked_from_busy_pools_can_make_and_use_its_own) {
+    std::atomic<bool> over = false;
     thread_pool_executor busy({.core_pool_size = 2, .keep_alive = 1us});
     busy.allow_core_thread_time_out(true);
-    std::atomic<bool> over = false;
     std::thread churn([&] {
         while (!over) busy.submit([] {}).get();
     });
@@ -182,6 +182,33 @@ TEST(process_life, a_child_forked_while_contexts_are_captured_can_submit_tasks) 
                   0);
     over = true;
     churn.join();
+}
+
+// RE-13
+TEST(process_life, a_child_forked_while_others_hold_its_thread_or_its_task_can_have_a_stop_token) {
+    std::thread([] {
+        auto& self = detail::thread_control::current();
+        const auto handle = thread_handle::current();
+        detail::stop_slot task;
+        const detail::running_scope running(self, task);
+        std::atomic<bool> over = false;
+        std::thread asks([&] {
+            while (!over) (void)handle.name();
+        });
+        std::thread stops([&] {
+            while (!over) task.request_stop();
+        });
+        for (int round = scaled(100); round > 0 && !HasFailure(); --round)
+            EXPECT_EQ(in_child([] {
+                          alarm(5);
+                          return this_thread::stop_token().stop_possible() ? 0 : 1;
+                      }),
+                      0);
+        over = true;
+        asks.join();
+        stops.join();
+        task.reset(self);
+    }).join();
 }
 
 #endif

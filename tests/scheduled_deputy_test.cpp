@@ -22,11 +22,11 @@ namespace {
 using std::chrono::nanoseconds;
 
 TEST(scheduled_deputy, runs_the_others_when_a_task_that_used_to_be_quick_is_held_up) {
-    scheduled_thread_pool_executor pool(2);
     gate may_end;
     std::atomic<bool> was_let_go = true;
     std::atomic<int> runs = 0;
     std::atomic<int> others = 0;
+    scheduled_thread_pool_executor pool(2);
     (void)pool.schedule_at_fixed_rate(
         [&] {
             if (++runs > 20 && !may_end.wait()) was_let_go = false;
@@ -38,18 +38,19 @@ TEST(scheduled_deputy, runs_the_others_when_a_task_that_used_to_be_quick_is_held
     EXPECT_TRUE(eventually([&] { return others >= before + 20; }));
     EXPECT_TRUE(pool.schedule([] {}, 1ms).wait_for(guard));
     may_end.open();
-    EXPECT_TRUE(was_let_go);
     pool.shutdown_now();
+    ASSERT_TRUE(pool.await_termination(guard));
+    EXPECT_TRUE(was_let_go);
 }
 
 TEST(scheduled_deputy, runs_the_others_when_the_next_to_be_held_up_is_any_of_them) {
     constexpr int workers = 4;
-    scheduled_thread_pool_executor pool(workers);
     gate may_end;
     std::atomic<bool> was_let_go = true;
     std::atomic<bool> hold = false;
     std::atomic<int> held = 0;
     std::atomic<int> others = 0;
+    scheduled_thread_pool_executor pool(workers);
     for (int i = 0; i < 20; ++i)
         (void)pool.schedule_at_fixed_rate(
             [&] {
@@ -69,13 +70,14 @@ TEST(scheduled_deputy, runs_the_others_when_the_next_to_be_held_up_is_any_of_the
         EXPECT_TRUE(eventually([&] { return others >= before + 200; }));
     }
     may_end.open();
-    EXPECT_TRUE(was_let_go);
     pool.shutdown_now();
+    ASSERT_TRUE(pool.await_termination(guard));
+    EXPECT_TRUE(was_let_go);
 }
 
 TEST(scheduled_deputy, takes_its_turn_whoever_leaves_and_does_not_come_back) {
-    scheduled_thread_pool_executor pool{1, [](const std::function<void()>&) { return thread(); }};
     std::atomic<int> runs = 0;
+    scheduled_thread_pool_executor pool{1, [](const std::function<void()>&) { return thread(); }};
     (void)pool.schedule_at_fixed_rate([&] { ++runs; }, 0s, 3ms);
     for (int i = 0; i < 30; ++i) {
         std::vector<std::unique_ptr<waiting_call>> takers;

@@ -78,8 +78,8 @@ TEST(scheduled_pool, calls_a_callable_not_before_its_time) {
 
 // STP-003
 TEST(scheduled_pool, runs_a_runnable_not_before_its_time) {
-    scheduled_thread_pool_executor pool(1);
     std::atomic<bool> ran = false;
+    scheduled_thread_pool_executor pool(1);
     EXPECT_GE(time_of([&] {
                   scheduled_future<void> result = pool.schedule([&] { ran = true; }, 50ms);
                   result.get_for(guard);
@@ -383,8 +383,8 @@ TEST(scheduled_pool, shows_what_waits_in_its_queue) {
 
 // STP-019
 TEST(scheduled_pool, removes_a_queued_task_once_and_no_running_one) {
-    scheduled_thread_pool_executor pool(1);
     gate may_end;
+    scheduled_thread_pool_executor pool(1);
     const auto running = pool.schedule([&] { may_end.wait(); }, 0ns);
     ASSERT_TRUE(starts(running));
     const auto removed = pool.schedule([] {}, 1ms);

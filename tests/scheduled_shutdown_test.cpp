@@ -156,9 +156,9 @@ TEST(scheduled_shutdown, a_policy_changed_afterwards_takes_effect_at_once) {
 }
 
 TEST(scheduled_shutdown, a_periodic_task_that_runs_at_the_shutdown_runs_no_more) {
-    scheduled_thread_pool_executor pool(1);
     gate may_end;
     std::atomic<int> runs = 0;
+    scheduled_thread_pool_executor pool(1);
     const auto rate = pool.schedule_at_fixed_rate(
         [&] {
             ++runs;

@@ -199,9 +199,9 @@ TEST(strand, may_be_waited_for_by_a_task_of_its_pool) {
 }
 
 TEST(strand, drops_what_waits_for_its_turn_when_the_pool_stops) {
+    gate started, go;
     thread_pool_executor pool({.core_pool_size = 2});
     strand lane(pool);
-    gate started, go;
     auto first = lane.submit([&] {
         started.open();
         go.wait();
@@ -254,9 +254,9 @@ TEST(strand, may_be_destroyed_before_its_tasks_have_run) {
 }
 
 TEST(strand, destroys_results_that_nobody_wants_under_no_lock) {
+    gate sent_by_the_result;
     const auto pool = executors::fixed_thread_pool(2);
     strand lane(*pool);
-    gate sent_by_the_result;
     held_tasks first(lane, 1);
     ASSERT_TRUE(first.have_started(1));
     static_cast<void>(lane.submit([&] {
@@ -298,9 +298,9 @@ TEST(keyed_strands, runs_tasks_of_a_key_in_order) {
 }
 
 TEST(keyed_strands, runs_different_keys_in_parallel) {
+    std::atomic<int> here = 0;
     const auto pool = executors::fixed_thread_pool(2);
     keyed_strands<int> lanes(*pool);
-    std::atomic<int> here = 0;
     const auto meet = [&] {  // neither can go on alone
         ++here;
         EXPECT_TRUE(eventually([&] { return here == 2; }));

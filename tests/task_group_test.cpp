@@ -23,9 +23,9 @@ namespace cadre::testing {
 namespace {
 
 TEST(task_group, waits_for_every_child) {
+    std::atomic<int> done = 0;
     const auto pool = executors::fixed_thread_pool(2);
     task_group group(*pool);
-    std::atomic<int> done = 0;
     for (int i = 0; i < 200; ++i) group.submit([&] { ++done; });
     group.wait();
     EXPECT_EQ(done, 200);
@@ -46,9 +46,9 @@ TEST(task_group, gives_results) {
 }
 
 TEST(task_group, waits_for_children_of_children) {
+    std::atomic<int> done = 0;
     const auto pool = executors::fixed_thread_pool(2);
     task_group group(*pool);
-    std::atomic<int> done = 0;
     for (int i = 0; i < 20; ++i)
         group.submit([&] {
             for (int j = 0; j < 10; ++j) group.submit([&] { ++done; });
@@ -169,9 +169,9 @@ TEST(task_group, finds_a_child_that_comes_to_its_busy_pool_while_it_waits) {
 }
 
 TEST(task_group, runs_other_work_of_a_stealing_pool_while_a_cancelled_child_still_runs) {
-    const auto pool = executors::work_stealing_pool(2);
     gate started, other_ran;
     std::atomic<bool> in_time = false;
+    const auto pool = executors::work_stealing_pool(2);
     pool->submit([&] {
             task_group group(*pool);
             auto child = group.submit([&] {
@@ -228,8 +228,8 @@ TEST(task_group, waits_until_the_futures_of_its_children_are_complete) {
             go->wait();
         }
     };
-    const auto pool = executors::fixed_thread_pool(1);
     gate moving, go;
+    const auto pool = executors::fixed_thread_pool(1);
     task_group group(*pool);
     auto child = group.submit([&] { return slow_to_move(moving, go); });
     EXPECT_TRUE(moving.wait());
@@ -241,9 +241,9 @@ TEST(task_group, waits_until_the_futures_of_its_children_are_complete) {
 }
 
 TEST(task_group, stops_the_others_when_one_fails) {
+    gate both_run;
     const auto pool = executors::fixed_thread_pool(2);
     task_group group(*pool);
-    gate both_run;
     auto blocked = group.submit([&](std::stop_token stop) {
         both_run.open();
         try {
@@ -292,9 +292,9 @@ TEST(task_group, takes_a_cancelled_child_for_done) {
 }
 
 TEST(task_group, stops_and_waits_when_it_is_destroyed) {
-    const auto pool = executors::fixed_thread_pool(1);
     gate started;
     std::atomic<bool> over = false;
+    const auto pool = executors::fixed_thread_pool(1);
     auto captured = std::make_shared<int>(42);
     {
         task_group group(*pool);
@@ -337,10 +337,10 @@ TEST(task_group, is_stopped_by_request_and_with_the_outer_task) {
 }
 
 TEST(task_group, is_stopped_when_its_waiter_is_interrupted) {
-    const auto pool = executors::fixed_thread_pool(1);
-    task_group group(*pool);
     gate started;
     std::atomic<bool> over = false;
+    const auto pool = executors::fixed_thread_pool(1);
+    task_group group(*pool);
     group.submit([&] {
         started.open();
         try {

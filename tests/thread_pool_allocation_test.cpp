@@ -51,9 +51,9 @@ INSTANTIATE_TEST_SUITE_P(queues, thread_pool_allocation_by_queue,
 
 TEST_P(thread_pool_allocation_by_queue, executing_a_callable_of_48_bytes_allocates_nothing) {
     constexpr int tasks = 100;
+    std::atomic<int> runs = 0;
     thread_pool_executor pool(1, 1, 1h, GetParam().make());
     warm_up(pool, tasks);
-    std::atomic<int> runs = 0;
     const auto worker_before = pool.submit([] { return allocations_here(); }).get();
     const auto before = allocations_here();
     for (int i = 0; i < tasks; ++i) pool.execute(callable_48{&runs});

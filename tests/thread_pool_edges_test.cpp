@@ -124,8 +124,8 @@ TEST(thread_pool_edges, the_longest_timeouts_wait_for_the_event) {
 }
 
 TEST(thread_pool_edges, the_longest_timeouts_wait_for_results) {
-    thread_pool_executor pool({.core_pool_size = 1});
     gate may_end;
+    thread_pool_executor pool({.core_pool_size = 1});
     auto result = pool.submit([&] {
                           may_end.wait();
                           return 7;

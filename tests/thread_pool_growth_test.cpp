@@ -34,9 +34,9 @@ TEST(thread_pool_growth, runs_a_task_once_on_a_thread_of_its_own) {
 
 // TPE-021
 TEST(thread_pool_growth, makes_threads_on_demand) {
+    gate may_end;
     thread_pool_executor pool(1, 1, 1s, room_for(10));
     EXPECT_EQ(pool.pool_size(), 0);
-    gate may_end;
     auto seen_inside = pool.submit([&] {
         const int seen = pool.pool_size();
         may_end.wait();

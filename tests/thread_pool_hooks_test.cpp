@@ -225,8 +225,8 @@ TEST(thread_pool_hooks, an_interrupt_that_a_task_leaves_behind_does_not_reach_th
 }
 
 TEST(thread_pool_hooks, a_stop_requested_of_one_task_does_not_reach_the_next) {
-    thread_pool_executor pool({.core_pool_size = 1});
     gate entered;
+    thread_pool_executor pool({.core_pool_size = 1});
     auto stopped = pool.submit([&](const std::stop_token& stop) {
         entered.open();
         EXPECT_TRUE(eventually([&] { return stop.stop_requested(); }));

@@ -153,8 +153,8 @@ private:
 TEST(thread_pool_idle, a_task_that_comes_while_the_last_thread_leaves_is_run) {
     auto queue = std::make_unique<queue_that_is_looked_at>();
     auto& looked_at = *queue;
-    thread_pool_executor pool(0, 1, 1ms, std::move(queue));
     gate ran;
+    thread_pool_executor pool(0, 1, 1ms, std::move(queue));
     looked_at.looked = [&] { pool.execute([&] { ran.open(); }); };
     looked_at.tells = true;
     pool.execute([] {});

@@ -107,9 +107,9 @@ TEST(thread_pool_nesting, a_timed_wait_runs_nothing_and_times_out) {
 }
 
 TEST(thread_pool_nesting, a_task_that_waits_for_itself_is_told_so_by_name) {
+    gate known;
     thread_pool_executor pool({.core_pool_size = 1});
     std::optional<shared_future<void>> self;
-    gate known;
     self = pool.submit(named("narcissus",
                              [&] {
                                  known.wait();
@@ -229,9 +229,9 @@ TEST(thread_pool_nesting, a_worker_may_await_the_end_of_another_pool) {
 TEST(thread_pool_nesting, a_pool_destroyed_by_its_own_task_finishes_its_work) {
     std::atomic<int> runs = 0;
     gate terminated;
+    gate handed_over;
     auto pool = std::make_shared<thread_pool_executor>(thread_pool_options{
         .core_pool_size = 2, .hooks = {.terminated = [&] { terminated.open(); }}});
-    gate handed_over;
     pool->execute([&, pool]() mutable {
         handed_over.wait();
         pool.reset();  // the last one
@@ -246,9 +246,9 @@ TEST(thread_pool_nesting, a_pool_destroyed_by_its_own_task_finishes_its_work) {
 
 TEST(thread_pool_nesting, a_pool_may_die_with_the_captures_of_its_last_task) {
     gate terminated;
+    gate handed_over;
     auto pool = std::make_shared<thread_pool_executor>(thread_pool_options{
         .core_pool_size = 1, .hooks = {.terminated = [&] { terminated.open(); }}});
-    gate handed_over;
     pool->execute([&handed_over, pool] { handed_over.wait(); });
     pool.reset();
     handed_over.open();
@@ -275,9 +275,9 @@ TEST(thread_pool_nesting, an_idle_pool_holds_on_to_no_task) {
 }
 
 TEST(thread_pool_nesting, an_interrupt_that_was_handled_does_not_come_back_after_a_nested_task) {
-    thread_pool_executor pool({.core_pool_size = 1});
     gate entered;
     gate over;
+    thread_pool_executor pool({.core_pool_size = 1});
     bool came_back = false;
     auto outer = pool.submit([&] {
         entered.open();

@@ -216,8 +216,8 @@ TEST(thread_pool_settings, a_resize_interrupts_no_task) {
 }
 
 TEST(thread_pool_settings, a_resize_disturbs_no_wait_of_a_task) {
-    thread_pool_executor pool(2, 4, 1h, any_room());
     gate entered;
+    thread_pool_executor pool(2, 4, 1h, any_room());
     linked_blocking_queue<int> source;
     auto waits = pool.submit([&] {
         entered.open();

@@ -63,11 +63,24 @@ TEST(thread_pool_shutdown, awaiting_the_end_of_a_running_pool_times_out_and_not_
     EXPECT_TRUE(pool.is_terminated());
 }
 
+TEST(thread_pool_shutdown, a_look_for_the_end_without_a_wait_leaves_the_interrupt_flag_alone) {
+    thread_pool_executor pool(1, 1, 1h, room_for(10));
+    thread asks([&] {
+        thread_handle::current().interrupt();
+        EXPECT_FALSE(pool.await_termination(0s));
+        EXPECT_FALSE(pool.await_termination(-1h));
+        EXPECT_TRUE(this_thread::is_interrupted());
+        EXPECT_THROW(pool.await_termination(1ns), interrupted);
+        EXPECT_FALSE(this_thread::is_interrupted());
+    });
+    asks.join();
+}
+
 // TPE-042
 TEST(thread_pool_shutdown, is_terminating_until_all_workers_are_gone) {
-    thread_pool_executor pool(1, 1, 1h, room_for(10));
     gate has_looked;
     gate may_end;
+    thread_pool_executor pool(1, 1, 1h, room_for(10));
     auto inside = pool.submit([&] {
         const bool seen = pool.is_terminating() || pool.is_terminated();
         has_looked.open();
@@ -200,8 +213,8 @@ TEST(thread_pool_shutdown, is_terminating_or_terminated_right_after_shutdown) {
 }
 
 TEST(thread_pool_shutdown, shutdown_leaves_running_tasks_undisturbed) {
-    thread_pool_executor pool(1, 1, 1h, room_for(10));
     gate may_look;
+    thread_pool_executor pool(1, 1, 1h, room_for(10));
     auto disturbed = pool.submit([&](const std::stop_token& stop) {
         may_look.wait();
         return this_thread::is_interrupted() || stop.stop_requested();
@@ -330,11 +343,11 @@ TEST(thread_pool_shutdown, everybody_who_awaits_the_end_is_told) {
 }
 
 TEST(thread_pool_shutdown, an_interrupted_close_stops_the_pool_and_keeps_the_interrupt) {
+    std::atomic<bool> kept = false;
     thread_pool_executor pool(1, 1, 1h, room_for(10));
     auto sleeper = pool.submit([] { this_thread::sleep_for(1h); });
     auto queued = pool.submit([] {});
     ASSERT_TRUE(eventually([&] { return sleeper.state() == future_state::running; }));
-    std::atomic<bool> kept = false;
     waiting_call close([&] {
         pool.close();
         kept = this_thread::is_interrupted();

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/held_task.hpp"
@@ -16,9 +17,9 @@ namespace {
 
 // TPE-032
 TEST(thread_pool_statistics, counts_a_running_task_as_active) {
+    gate may_end;
     thread_pool_executor pool(2, 2, 1h, room_for(10));
     EXPECT_EQ(pool.active_count(), 0);
-    gate may_end;
     auto inside = pool.submit([&] {
         const int seen = pool.active_count();
         may_end.wait();
@@ -33,9 +34,9 @@ TEST(thread_pool_statistics, counts_a_running_task_as_active) {
 
 // TPE-033
 TEST(thread_pool_statistics, counts_a_task_as_completed_when_it_has_ended) {
+    std::atomic<std::int64_t> inside = -1;
     thread_pool_executor pool(2, 2, 1h, room_for(10));
     EXPECT_EQ(pool.completed_task_count(), 0);
-    std::atomic<std::int64_t> inside = -1;
     {
         gate may_end;
         pool.execute([&] {
@@ -102,8 +103,8 @@ TEST(thread_pool_statistics, shows_the_very_queue_with_what_waits_in_it) {
 // TPE-037
 TEST(thread_pool_statistics, removes_a_queued_task_and_no_other) {
     std::atomic<int> runs = 0;
-    thread_pool_executor pool(1, 1, 1h, room_for(10));
     gate may_end;
+    thread_pool_executor pool(1, 1, 1h, room_for(10));
     auto running = pool.submit([&] { may_end.wait(); });
     ASSERT_TRUE(eventually([&] { return running.state() == future_state::running; }));
     auto removed = pool.submit([&] { ++runs; });
@@ -251,11 +252,26 @@ TEST(thread_pool_statistics, a_snapshot_counts_rejections_and_lost_errors) {
     EXPECT_EQ(pool.snapshot().uncaught_count, 1);
 }
 
+TEST(thread_pool_statistics, counts_every_rejection_of_several_threads) {
+    thread_pool_executor pool({.core_pool_size = 1, .rejection = discard_policy{}});
+    pool.shutdown();
+    constexpr int each = 10'000;
+    const auto submit_all = [&] {
+        for (int i = 0; i < each; ++i) pool.execute([] {});
+    };
+    {
+        std::vector<std::jthread> others(3);
+        for (auto& other : others) other = std::jthread(submit_all);
+        submit_all();
+    }
+    EXPECT_EQ(pool.snapshot().rejected_task_count, 4 * each);
+}
+
 TEST(thread_pool_statistics, prints_itself_in_the_words_of_the_jdk) {
+    gate may_end;
     thread_pool_executor pool({.core_pool_size = 1, .queue = room_for(3), .name = "orders"});
     pool.submit([] {}).get();
     ASSERT_TRUE(has_completed(pool, 1));
-    gate may_end;
     held_task held(pool);
     pool.execute([] {});
     EXPECT_EQ(pool.to_string(),

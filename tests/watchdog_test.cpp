@@ -37,9 +37,10 @@ void hang() {
 std::string told_by_a_process_that_hangs() {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     const std::string program = std::filesystem::read_symlink("/proc/self/exe");
-    const std::string command = "CADRE_HANG=1 '" + program +
-                                "' --gtest_filter=" + test->test_suite_name() + "." + test->name() +
-                                " 2>&1";
+    // This process may play a share of the tests; the other one plays this test.
+    const std::string command = "env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX CADRE_HANG=1 '" +
+                                program + "' --gtest_filter=" + test->test_suite_name() + "." +
+                                test->name() + " 2>&1";
     const std::unique_ptr<FILE, int (*)(FILE*)> child(popen(command.c_str(), "r"), pclose);
     std::string told;
     for (int c = std::fgetc(child.get()); c != EOF; c = std::fgetc(child.get()))

@@ -72,8 +72,8 @@ TEST(work_stealing_pool, counts_and_tells) {
 
 TEST(work_stealing_pool, takes_the_newest_of_its_own_first_and_others_in_their_order) {
     std::string order;  // one thread
-    work_stealing_pool pool({.parallelism = 1});
     gate submitted;
+    work_stealing_pool pool({.parallelism = 1});
     pool.execute([&] {
         submitted.wait();
         for (const char c : {'a', 'b', 'c'}) pool.execute([&order, c] { order += c; });

@@ -20,6 +20,8 @@
 /// what it was on that thread afterwards. So it is inherited by the tasks that a task submits. A
 /// continuation has the values of where then() was called, a coroutine keeps its own across
 /// co_await, whoever it is that completes the future or puts the element.
+/// An executor of your own carries it for the strands, groups, loops, continuations and coroutines
+/// on it, and not for what it is given as it is.
 ///
 ///     thread_local std::string trace_id;
 ///     const auto carried = cadre::carry_context([] { return trace_id; },

@@ -203,7 +203,8 @@ private:
         void await_suspend(std::coroutine_handle<Promise> over) const noexcept {
             coroutine_result& promise = over.promise();
             auto task = std::move(promise.task_);
-            auto result = taken(promise.value_);
+            std::optional<kept> result;
+            promise.take(result);
             auto error = std::move(promise.error_);
             over.destroy();
             if (error)
@@ -218,9 +219,14 @@ private:
         void await_resume() const noexcept {}
     };
 
-    // A call: inlined, g++ 12 takes the value of an empty optional for one that is used.
-    [[gnu::noinline]] static std::optional<kept> taken(std::optional<kept>& from) noexcept {
-        return std::move(from);
+    // A result that cannot be moved is an error. A call: inlined, g++ 12 takes the value of an
+    // empty optional for one that is used.
+    [[gnu::noinline]] void take(std::optional<kept>& result) noexcept {
+        try {
+            if (value_) result.emplace(std::move(*value_));
+        } catch (...) {
+            error_ = std::current_exception();
+        }
     }
     static T never_called() { std::terminate(); }
     future_task<T> task_{&coroutine_result::never_called};

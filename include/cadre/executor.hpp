@@ -115,7 +115,7 @@ public:
     virtual bool is_shutdown() const = 0;
     /// True if shut down and all tasks are over.
     virtual bool is_terminated() const = 0;
-    /// Waits until terminated; false if the timeout came first. Throws interrupted.
+    /// Waits until terminated; false if the timeout came first. Throws interrupted if it waits.
     virtual bool await_termination(std::chrono::nanoseconds timeout) = 0;
     template <class Rep, class Period>
     bool await_termination(std::chrono::duration<Rep, Period> timeout) {

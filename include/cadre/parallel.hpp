@@ -117,17 +117,18 @@ void parallel_for(executor& where, Range&& range, F f, parallel_options how = {}
 }
 
 /// Calls f with each number from `first` up to, but not including, `last`; none if that is not
-/// larger.
-template <std::integral Number, class F>
-    requires std::invocable<F&, Number>
-void parallel_for(executor& where, Number first, std::type_identity_t<Number> last, F f,
-                  parallel_options how = {}) {
-    // Counted without a sign: the distance may be too large for Number.
+/// larger. The numbers are of the common type of both: of `0` and `names.size()`, std::size_t.
+template <std::integral First, std::integral Last, class F>
+    requires std::invocable<F&, std::common_type_t<First, Last>>
+void parallel_for(executor& where, First first, Last last, F f, parallel_options how = {}) {
+    // Counted without a sign: the distance may be too large for the type.
     const auto from = static_cast<std::uintmax_t>(first);
-    const auto count = last <= first ? 0 : static_cast<std::uintmax_t>(last) - from;
+    const auto count =
+        std::cmp_less(+first, +last) ? static_cast<std::uintmax_t>(last) - from : std::uintmax_t{0};
     detail::chunked_work(static_cast<std::size_t>(count), std::move(how))
         .run(where, [&](std::size_t i, std::size_t end) {
-            for (; i != end; ++i) static_cast<void>(std::invoke(f, static_cast<Number>(from + i)));
+            using number = std::common_type_t<First, Last>;
+            for (; i != end; ++i) static_cast<void>(std::invoke(f, static_cast<number>(from + i)));
         });
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <concepts>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -110,10 +111,11 @@ public:
         const auto first = when.next_after(wall_now());
         if (!first)
             throw std::invalid_argument("cron expression '" + when.text() + "' has no next time");
-        return start<void>(std::forward<F>(f), {.how = detail::timetable::kind::by_calendar,
-                                                .wall = first,
-                                                .calendar = std::move(when),
-                                                .options = options});
+        return start<void>(std::forward<F>(f),
+                           {.how = detail::timetable::kind::by_calendar,
+                            .wall = first,
+                            .calendar = std::make_shared<const cron_expression>(std::move(when)),
+                            .options = options});
     }
 
     /// The clock that the times are of.

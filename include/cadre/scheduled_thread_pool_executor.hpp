@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -56,6 +57,13 @@ class CADRE_API scheduled_thread_pool_executor : public scheduled_executor_servi
 public:
     /// Throws std::invalid_argument for sizes, durations or functions that cannot be.
     explicit scheduled_thread_pool_executor(scheduled_pool_options options);
+    /// Of the options that every pool has. The queue is the pool's own: throws
+    /// std::invalid_argument if one is given. A maximum of 0 is no bound, and means nothing anyway.
+    template <std::same_as<thread_pool_options> Options>
+    explicit scheduled_thread_pool_executor(Options options)
+        : scheduled_thread_pool_executor(options_of(options)) {
+        if (options.maximum_pool_size != 0) set_maximum_pool_size(options.maximum_pool_size);
+    }
     /// An int that {} is not: those are options.
     struct size {
         size(int n) : threads(n) {}
@@ -156,6 +164,7 @@ public:
     thread_pool_executor& pool() { return pool_; }
 
 private:
+    static scheduled_pool_options options_of(thread_pool_options& options);
     static scheduled_pool_options options_of(int core, cadre::thread_factory factory,
                                              cadre::rejected_execution_handler handler);
     bool remove_timer(detail::future_core* wanted);

@@ -109,7 +109,7 @@ private:
     bool help(thread_control& self);
     void await_news(thread_control& self, std::uint64_t seen);
     void run_and_await_all();
-    bool await_all_gone() noexcept;
+    void await_all_gone() noexcept;
 
     const std::unique_ptr<members> members_;
 };

@@ -22,53 +22,60 @@ public:
         const void* pointers[2];
     };
 
-    /// What an observer keeps for a worker begins with this. The worker passes over tasks with a
-    /// coarse stamp while the tick is `pass_during`: the pool counts them here, without a call of
-    /// the observer. Written by the worker alone, so without atomic additions.
+    /// What pool and observer know of a worker. It is the worker's, and lives from worker_begins()
+    /// to worker_ends().
     struct worker_record {
-        static constexpr std::uint64_t never = ~std::uint64_t{0};
+        /// How many tasks it has completed and how many it runs now (more than one if some lie
+        /// inside each other), in one word, so that a reader sees a task as running or completed,
+        /// never as both or neither. Written by the worker alone.
+        std::atomic<std::uint64_t> tally = 0;
+        // Of the worker's thread.
+        bool was_late = false;     // before the last that was passed over ended, the tick changed
+        void* observed = nullptr;  // the observer's
 
-        std::atomic<std::uint64_t> generation = 0;   ///< odd while a task runs
-        std::atomic<std::uint64_t> passed_over = 0;  ///< tasks that have ended
-        // The worker's own.
-        std::uint64_t pass_during = never;
-        bool was_late = false;  // the tick changed while the last that was passed over ran
+        /// From now on it passes over tasks with a coarse stamp, until one has ended after the tick
+        /// is another: the observer is not called, and sees them in the tally alone. Not called
+        /// inside another task; tasks that lie inside another are not passed over.
+        void pass_over_during(std::uint64_t tick) noexcept {
+            using detail::task_access;
+            pass_during = tick;
+            if (sizeof(pass_from) >= sizeof(std::uint64_t))  // else there are no coarse stamps
+                pass_from = task_access::stamp_inside | task_access::coarse_stamp;
+        }
+        void pass_over_none() noexcept { pass_from = none; }
+        /// True if it passes over tasks and the tick is still that one.
+        bool passes_over_during(std::uint64_t tick) const noexcept {
+            return pass_from != none && tick == pass_during;
+        }
 
-        /// False inside another task.
-        bool is_idle() const noexcept {
-            return generation.load(std::memory_order_relaxed) % 2 == 0;
+        // The pool's.
+        static constexpr std::uintptr_t none = ~std::uintptr_t{0};
+        std::uintptr_t pass_from = none;  // the lowest identity of tasks that are passed over
+        std::uint64_t pass_during = 0;    // the tick
+
+        static std::uint64_t completed(std::uint64_t tally) noexcept {
+            return tally / one_completed;
         }
-        void begin_passed_over() noexcept {
-            // release: who sees the generation sees what was written before.
-            generation.store(generation.load(std::memory_order_relaxed) + 1,
-                             std::memory_order_release);
+        static int running(std::uint64_t tally) noexcept {
+            return static_cast<int>(tally % one_completed);
         }
-        void end_passed_over(std::uint64_t tick) noexcept {
-            passed_over.store(passed_over.load(std::memory_order_relaxed) + 1,
-                              std::memory_order_relaxed);
-            generation.store(generation.load(std::memory_order_relaxed) + 1,
-                             std::memory_order_release);
-            if (tick == pass_during) return;
-            pass_during = never;
-            was_late = true;
-        }
+        static constexpr std::uint64_t one_completed = 1 << 16;
     };
 
     virtual ~task_observer() = default;
 
-    /// Its result is what the other calls get as `worker`; it may be null.
-    virtual worker_record* worker_begins() noexcept = 0;
-    virtual void worker_ends(worker_record* worker) noexcept = 0;
+    virtual void worker_begins(worker_record& worker) noexcept = 0;
+    virtual void worker_ends(worker_record& worker) noexcept = 0;
     /// It found no task and is about to wait for one.
-    virtual void worker_waits(worker_record* worker) noexcept = 0;
+    virtual void worker_waits(worker_record& worker) noexcept = 0;
     /// After that: it has got one.
-    virtual void worker_wakes(worker_record* worker) noexcept = 0;
-    /// Tasks of one worker may lie inside each other.
-    virtual void task_begins(worker_record* worker, const task& t, frame& f) noexcept = 0;
-    /// `failed`: it threw, or its future holds an exception.
-    virtual void task_ends(worker_record* worker, const frame& f, bool failed) noexcept = 0;
-    /// A task that was passed over threw; it is in passed_over already.
-    virtual void passed_over_failed(worker_record* worker) noexcept = 0;
+    virtual void worker_wakes(worker_record& worker) noexcept = 0;
+    /// Tasks of one worker may lie inside each other. The tally has it as running.
+    virtual void task_begins(worker_record& worker, const task& t, frame& f) noexcept = 0;
+    /// `failed`: it threw, or its future holds an exception. The tally still has it as running.
+    virtual void task_ends(worker_record& worker, const frame& f, bool failed) noexcept = 0;
+    /// A task that was passed over threw; the tally still has it as running.
+    virtual void passed_over_failed(worker_record& worker) noexcept = 0;
 
     /// On the submitting thread, for every task but those that get a coarse stamp. Unless it is 0,
     /// the result travels with the task: stamp_of() gives it back.

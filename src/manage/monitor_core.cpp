@@ -17,10 +17,11 @@
 //
 // What is recorded of tasks that were passed over:
 // - The run time of the next sample, for it was chosen without regard to what it takes.
-// - But if the tick moved on while such a task ran, it is the last to be passed over, and the next
-//   thing the worker does is to read the clock: it took the time since the last reading, which is
-//   too long by what went before in the same tick. It stands for itself alone, as does a sample
-//   during which the tick moved on. So no slow task is missed, or counted for others.
+// - But when the tick has moved on, the task that ends next is the last to be passed over, and the
+//   next thing the worker does is to read the clock. If the time since the last reading is more
+//   than so many tiny tasks may take, or than a tick, one of them was slow: it took that time,
+//   which is too long by what went before in the same tick. It stands for itself alone, as does a
+//   sample during which the tick moved on. So no slow task is missed, or counted for others.
 // - The same for one of them if the tick came late, for want of a processor, and the clock shows
 //   more than that where tiny tasks were.
 // - The wait of the task that was last timed: by its stamp if that is exact, else the wait of the
@@ -31,9 +32,12 @@
 //
 // When few tasks are passed over the ticks end, and everything is timed again.
 //
-// The generation of a slot is odd while a task runs. Who wants to interrupt a task locks the slot,
-// looks at the generation, and interrupts; a worker that is to be interrupted at all passes through
-// that lock at the end of a task that is being looked at, so that no later task is hit.
+// The generation of a slot is odd while a task runs that is timed. Who wants to interrupt a task
+// locks the slot, looks at the generation, and interrupts; a worker that is to be interrupted at
+// all passes through that lock at the end of a task that is being looked at, so that no later task
+// is hit. Which task it is that ran for too long is known by when it began, which stays the same
+// when others ran inside it. Tasks that are passed over are seen in the tally of the worker alone,
+// which it writes anyway: how many there were is what that has completed and was not timed.
 
 #include "monitor_core.hpp"
 
@@ -63,6 +67,11 @@ void bump(std::atomic<std::uint64_t>& counter, std::uint64_t n) noexcept {
 enum number { started, outer_started };
 enum pointer { record, outer_record };
 
+/// Null: it is not watched.
+worker_slot* slot_of(task_observer::worker_record& worker) noexcept {
+    return static_cast<worker_slot*>(worker.observed);
+}
+
 }  // namespace
 
 void recorder::add(std::int64_t ns, std::uint64_t weight) noexcept {
@@ -83,8 +92,26 @@ monitor_core::monitor_core(monitor_options options) : max_names_(options.max_tas
 
 monitor_core::~monitor_core() { ticker_->stop(*this); }
 
-task_observer::worker_record* monitor_core::worker_begins() noexcept {
+/// Of a task that was timed, task_ends() is told before the tally has it as completed, so for a
+/// moment one too few have been passed over; and if another ends between the two readings, one too
+/// few again, never one too many.
+std::uint64_t worker_slot::passed_over_so_far() noexcept {
+    for (int tries = 0; worker && tries < 3; ++tries) {
+        const auto before = not_passed_over.load(std::memory_order_acquire);
+        const auto tally = worker->tally.load(std::memory_order_acquire);
+        const auto after = not_passed_over.load(std::memory_order_acquire);
+        const auto passed = worker_record::completed(tally) - after;
+        if (static_cast<std::int64_t>(passed - passed_over_told) > 0) passed_over_told = passed;
+        if (before == after) break;
+    }
+    return passed_over_told;
+}
+
+void monitor_core::worker_begins(worker_record& worker) noexcept {
     threads_started_.fetch_add(1, std::memory_order_relaxed);
+    worker.pass_over_none();
+    worker.was_late = false;
+    worker.observed = nullptr;
     try {
         auto handle = std::make_unique<thread_handle>(thread_handle::current());
         const std::lock_guard lock(mutex_);
@@ -93,56 +120,62 @@ task_observer::worker_record* monitor_core::worker_begins() noexcept {
             free_.reserve(slots_.size());
             free_.push_back(slots_.back().get());
         }
-        auto* slot = free_.back();
+        auto& slot = *free_.back();
         free_.pop_back();
-        slot->thread = std::move(handle);
-        slot->clock = 0;
-        slot->pass_during = worker_record::never;
-        return slot;
-    } catch (const std::bad_alloc&) {
-        return nullptr;  // it is not watched then
-    }
+        slot.thread = std::move(handle);
+        slot.worker = &worker;
+        slot.seen = 0;  // the number that was seen was of another worker
+        slot.not_passed_over.store(
+            worker_record::completed(worker.tally.load(std::memory_order_relaxed)) -
+            slot.passed_over_told);
+        slot.clock = now_ns();
+        begin_row(slot);
+        slot.clock = 0;
+        worker.observed = &slot;
+    } catch (const std::bad_alloc&) {}  // it is not watched then
 }
 
-void monitor_core::worker_ends(worker_record* worker) noexcept {
+void monitor_core::worker_ends(worker_record& worker) noexcept {
     threads_ended_.fetch_add(1, std::memory_order_relaxed);
-    if (!worker) return;
-    auto* slot = static_cast<worker_slot*>(worker);
+    auto* slot = slot_of(worker);
+    if (!slot) return;
     settle(*slot);
     std::unique_ptr<thread_handle> handle;
     const std::lock_guard lock(mutex_);
     handle.swap(slot->thread);
+    slot->passed_over_told = slot->passed_over();
+    slot->worker = nullptr;
     free_.push_back(slot);  // has room: see worker_begins()
 }
 
-void monitor_core::worker_waits(worker_record* worker) noexcept {
-    if (!worker) return;
-    auto& slot = *static_cast<worker_slot*>(worker);
-    settle(slot);
-    slot.clock = 0;
+void monitor_core::worker_waits(worker_record& worker) noexcept {
+    auto* slot = slot_of(worker);
+    if (!slot) return;
+    settle(*slot);
+    slot->clock = 0;
 }
 
-void monitor_core::worker_wakes(worker_record* worker) noexcept {
-    if (!worker) return;
-    auto& slot = *static_cast<worker_slot*>(worker);
-    slot.clock = now_ns();
-    slot.clock_is_fresh = true;
-    begin_row(slot);
+void monitor_core::worker_wakes(worker_record& worker) noexcept {
+    auto* slot = slot_of(worker);
+    if (!slot) return;
+    slot->clock = now_ns();
+    slot->clock_is_fresh = true;
+    begin_row(*slot);
 }
 
 /// The next tasks may be passed over, and begin about now.
 void monitor_core::begin_row(worker_slot& slot) noexcept {
     slot.passed_since = slot.clock;
-    slot.passed_before = slot.passed_over.load(std::memory_order_relaxed);
-    slot.started_at.store(slot.clock | 1, std::memory_order_relaxed);
+    slot.passed_before = slot.passed_over();
+    slot.started_at.store(slot.clock | 1, std::memory_order_release);  // as in task_ends()
 }
 
 /// Before the worker stops taking tasks: there may be no other sample for long.
 void monitor_core::settle(worker_slot& slot) noexcept {
-    if (slot.passed_over.load(std::memory_order_relaxed) != slot.passed_before) {
+    if (slot.passed_over() != slot.passed_before) {
         slot.clock = now_ns();
         look_at_passed_over(slot);
-        slot.passed_before = slot.passed_over.load(std::memory_order_relaxed);
+        slot.passed_before = slot.passed_over();
     }
     record_waits(slot);
     record_runs(slot, slot.last_run);
@@ -150,21 +183,23 @@ void monitor_core::settle(worker_slot& slot) noexcept {
 
 /// Once the clock was read: at those that were passed over since a task was last timed.
 void monitor_core::look_at_passed_over(worker_slot& slot) noexcept {
-    const auto count = slot.passed_over.load(std::memory_order_relaxed) - slot.passed_before;
+    const auto count = slot.passed_over() - slot.passed_before;
     if (count == 0) return;
     const auto took = slot.clock - slot.passed_since;
-    if (std::exchange(slot.was_late, false) || (took > behind_ns && was_tick_late(slot))) {
+    const auto tiny_take = static_cast<std::int64_t>(count) * tiny;
+    const bool was_late = std::exchange(slot.worker->was_late, false);
+    if ((was_late && took > std::min(tiny_take, tick_ns)) ||
+        (took > behind_ns && was_tick_late(slot))) {
         slot.unnamed.run.add(took);
         ++slot.runs_recorded;
-        if (took >= tiny) slot.tiny_seen = 0;
-        const auto generation = slot.generation.load(std::memory_order_relaxed);
-        tell_if_slow(slot, generation - 2 * count, generation, took, nullptr);
-    } else if (tick() == slot.pass_during) {  // else the worker may have been held up between them
-        const bool were_tiny = took <= static_cast<std::int64_t>(count) * tiny;
+        slot.tiny_seen = 0;
+        tell_if_slow(slot, slot.passed_since | 1, took, nullptr);
+    } else if (was_late || slot.worker->passes_over_during(tick())) {
+        const bool were_tiny = took <= tiny_take;
         if (!were_tiny) slot.tiny_seen = 0;
         slot.tiny_wanted =
             were_tiny ? tiny_in_a_row : std::min(2 * slot.tiny_wanted, most_in_a_row);
-    }
+    }  // else the worker may have been held up between them
 }
 
 /// Then a slow task need not have felt it.
@@ -189,31 +224,31 @@ void monitor_core::help_tick(std::int64_t clock) noexcept {
 
 /// Enters the run times of those passed over that are not in the histogram yet.
 void monitor_core::record_runs(worker_slot& slot, std::int64_t each) noexcept {
-    const auto passed = slot.passed_over.load(std::memory_order_relaxed);
+    const auto passed = slot.passed_over();
     const auto count = passed - std::exchange(slot.runs_recorded, passed);
     if (count > 0) slot.unnamed.run.add(each, count);
 }
 
 void monitor_core::record_waits(worker_slot& slot) noexcept {
-    const auto passed = slot.passed_over.load(std::memory_order_relaxed);
+    const auto passed = slot.passed_over();
     const auto count = passed - std::exchange(slot.waits_recorded, passed);
     if (count == 0) return;
     slot.unnamed.wait.add(slot.last_wait, count);
     passed_over_.fetch_add(count, std::memory_order_relaxed);
 }
 
-void monitor_core::task_begins(worker_record* worker, const task& t, frame& f) noexcept {
-    if (!worker) return;
-    auto& slot = *static_cast<worker_slot*>(worker);
+void monitor_core::task_begins(worker_record& worker, const task& t, frame& f) noexcept {
+    if (!worker.observed) return;
+    auto& slot = *slot_of(worker);
     f.pointers[outer_record] = slot.current.load(std::memory_order_relaxed);
     const auto generation = slot.generation.load(std::memory_order_relaxed);
-    const bool inside = generation % 2 != 0;
+    const bool inside = worker_record::running(worker.tally.load(std::memory_order_relaxed)) > 1;
     f.numbers[outer_started] = inside ? slot.started_at.load(std::memory_order_relaxed) : 0;
     const auto name = t.name();
     auto* found = name.empty() ? &slot.unnamed : record_for(slot, name);
     f.pointers[record] = found;
     const bool at_once = !inside && slot.clock_is_fresh && slot.clock != 0 &&
-                         slot.passed_over.load(std::memory_order_relaxed) == slot.passed_before;
+                         slot.passed_over() == slot.passed_before;
     if (!at_once) slot.clock = now_ns();
     slot.clock_is_fresh = false;
     if (!inside) {
@@ -222,11 +257,11 @@ void monitor_core::task_begins(worker_record* worker, const task& t, frame& f) n
         slot.began_in = tick();
     }
     f.numbers[started] = slot.clock;
-    slot.started_at.store(slot.clock & ~std::int64_t{1}, std::memory_order_relaxed);
-    if (found != f.pointers[outer_record]) slot.current.store(found, std::memory_order_relaxed);
-    // release: who sees the generation sees what was written before. A task inside another is one
-    // more change by two, so that the number stays odd.
-    slot.generation.store(generation + (inside ? 2 : 1), std::memory_order_release);
+    slot.started_at.store(slot.clock & ~std::int64_t{1}, std::memory_order_release);
+    if (found != f.pointers[outer_record]) slot.current.store(found, std::memory_order_release);
+    // release: who sees the generation sees what was written before. A task inside another that is
+    // timed is one more change by two, so that the number stays odd.
+    slot.generation.store(generation + (generation % 2 != 0 ? 2 : 1), std::memory_order_release);
     record_wait(slot, t, *found);
     if (!inside) record_waits(slot);
 }
@@ -243,14 +278,15 @@ void monitor_core::record_wait(worker_slot& slot, const task& t, task_record& of
         tell(queue_timeouts_, t.name(), 1);
 }
 
-void monitor_core::task_ends(worker_record* worker, const frame& f, bool failed) noexcept {
-    if (!worker) return;
-    auto& slot = *static_cast<worker_slot*>(worker);
+void monitor_core::task_ends(worker_record& worker, const frame& f, bool failed) noexcept {
+    if (!worker.observed) return;
+    auto& slot = *slot_of(worker);
     auto* of = static_cast<task_record*>(const_cast<void*>(f.pointers[record]));
     const auto* outer = static_cast<const task_record*>(f.pointers[outer_record]);
     const auto generation = slot.generation.load(std::memory_order_relaxed);
     const bool inside = f.numbers[outer_started] != 0;
-    const auto next = generation + (inside ? 2 : 1);
+    const bool outer_is_timed = inside && f.numbers[outer_started] % 2 == 0;
+    const auto next = generation + (outer_is_timed ? 2 : 1);
     if (interrupts_.load(std::memory_order_relaxed)) {
         slot.generation.exchange(next);  // before the look at looked_at, as check_running() does
         if (slot.looked_at.load()) {
@@ -259,8 +295,9 @@ void monitor_core::task_ends(worker_record* worker, const frame& f, bool failed)
     } else {
         slot.generation.store(next, std::memory_order_release);
     }
-    if (inside) slot.started_at.store(f.numbers[outer_started], std::memory_order_relaxed);
-    if (outer != of) slot.current.store(outer, std::memory_order_relaxed);
+    // release: who sees what is written for the next sees that the generation is another.
+    if (inside) slot.started_at.store(f.numbers[outer_started], std::memory_order_release);
+    if (outer != of) slot.current.store(outer, std::memory_order_release);
     bump(of->completed, 1);
     if (failed) bump(of->failed, 1);
 
@@ -272,31 +309,30 @@ void monitor_core::task_ends(worker_record* worker, const frame& f, bool failed)
         begin_row(slot);
         if (slot.is_sample) sample_ends(slot, took);
     }
-    tell_if_slow(slot, generation, generation, took, of);
+    tell_if_slow(slot, f.numbers[started] & ~std::int64_t{1}, took, of);
+    bump(slot.not_passed_over, 1);  // soon it is completed; till now passed_over() was right
 }
 
-/// Of a task that has ended, the one or one of those from `first` to `last`; `of` is null if it was
-/// passed over.
-void monitor_core::tell_if_slow(worker_slot& slot, std::uint64_t first, std::uint64_t last,
-                                std::int64_t took, const task_record* of) noexcept {
+/// Of a task that has ended; `of` is null if it was passed over.
+void monitor_core::tell_if_slow(worker_slot& slot, std::int64_t started_at, std::int64_t took,
+                                const task_record* of) noexcept {
     const auto limit = run_timeout_.load(std::memory_order_relaxed);
     if (limit <= 0 || took <= limit) return;
     {
         const std::lock_guard lock(mutex_);
-        // check_running() has told of it.
-        if (slot.timed_out >= first && slot.timed_out <= last) return;
+        if (slot.timed_out == started_at) return;  // check_running() has told of it
     }
     tell(run_timeouts_, of ? name_of(of, slot) : std::string_view(), 1);
 }
 
-void monitor_core::passed_over_failed(worker_record* worker) noexcept {
-    bump(static_cast<worker_slot*>(worker)->unnamed.failed, 1);
+void monitor_core::passed_over_failed(worker_record& worker) noexcept {
+    if (auto* slot = slot_of(worker)) bump(slot->unnamed.failed, 1);
 }
 
 void monitor_core::sample_ends(worker_slot& slot, std::int64_t took) noexcept {
     if (took < tick_ns && tick() == slot.began_in) slot.last_run = took;
     record_runs(slot, slot.last_run);
-    slot.pass_during = worker_record::never;
+    slot.worker->pass_over_none();
     if (took >= tiny) {
         slot.tiny_seen = 0;
         return;
@@ -310,7 +346,7 @@ void monitor_core::sample_ends(worker_slot& slot, std::int64_t took) noexcept {
     }
     slot.tiny_seen = slot.tiny_wanted;
     help_tick(slot.clock);
-    if (const auto now = tick()) slot.pass_during = now;
+    if (const auto now = tick()) slot.worker->pass_over_during(now);
 }
 
 /// The tick goes on while that is worth its price.

@@ -43,11 +43,17 @@ struct task_record {
 };
 
 /// Members without a guard are the worker's own; atomics are written by it and read by others.
-struct alignas(64) worker_slot : task_observer::worker_record {
+struct alignas(64) worker_slot {
+    using worker_record = task_observer::worker_record;
+
     explicit worker_slot(std::size_t names) : records(names) {}
 
-    std::atomic<std::int64_t> started_at = 0;           // odd: that is about when
-    std::atomic<const task_record*> current = nullptr;  // null: none, or it was passed over
+    std::atomic<std::uint64_t> generation = 0;  // odd while a task runs that is timed
+    // What the completed tasks of the worker's tally are more than those passed over in this slot.
+    std::atomic<std::uint64_t> not_passed_over = 0;
+    // Which task it is, too: no other that is told of has the same. Odd: that is about when.
+    std::atomic<std::int64_t> started_at = 0;
+    std::atomic<const task_record*> current = nullptr;  // of what is timed
     std::atomic<bool> looked_at = false;                // somebody may interrupt the task
 
     std::int64_t clock = 0;  // last reading; 0: it has waited since
@@ -72,14 +78,43 @@ struct alignas(64) worker_slot : task_observer::worker_record {
 
     std::mutex interrupting;  // held while a task is looked at and interrupted
 
-    // Guarded by the monitor's mutex.
+    // Guarded by the monitor's mutex, save that its thread may read what it alone changes.
     std::unique_ptr<thread_handle> thread;  // null: free
-    std::uint64_t timed_out = 0;            // the generation that was last told of
-    std::uint64_t seen = 0;                 // by the last check_running()
+    worker_record* worker = nullptr;        // null: free
+    std::uint64_t passed_over_told = 0;     // when last asked, or when the worker left
+    std::int64_t timed_out = 0;             // started_at of what was last told of
+    std::uint64_t seen = 0;                 // the number, by the last check_running()
 
     ~worker_slot() {
         for (auto& r : records) delete r.load();
     }
+
+    /// How many have been passed over and have ended. By its worker, not inside a task.
+    std::uint64_t passed_over() const noexcept {
+        return worker_record::completed(worker->tally.load(std::memory_order_relaxed)) -
+               not_passed_over.load(std::memory_order_relaxed);
+    }
+    /// The same, by anybody who holds the mutex. It never gets less.
+    std::uint64_t passed_over_so_far() noexcept;
+};
+
+/// What a worker does at a moment.
+struct activity {
+    std::uint64_t generation;
+    std::uint64_t tally;
+
+    /// With the mutex held, or by the worker.
+    static activity of(const worker_slot& slot) noexcept {
+        return {slot.generation.load(std::memory_order_acquire),
+                slot.worker->tally.load(std::memory_order_acquire)};
+    }
+    bool operator==(const activity&) const = default;
+    bool is_timed() const noexcept { return generation % 2 != 0; }
+    bool is_busy() const noexcept {
+        return is_timed() || task_observer::worker_record::running(tally) > 0;
+    }
+    /// Another one for each task of the worker, and growing.
+    std::uint64_t number() const noexcept { return generation + tally; }
 };
 
 /// The observer behind a pool_monitor. How it works is told in monitor_core.cpp.
@@ -88,13 +123,13 @@ public:
     explicit monitor_core(monitor_options options);
     ~monitor_core() override;
 
-    worker_record* worker_begins() noexcept override;
-    void worker_ends(worker_record* worker) noexcept override;
-    void worker_waits(worker_record* worker) noexcept override;
-    void worker_wakes(worker_record* worker) noexcept override;
-    void task_begins(worker_record* worker, const task& t, frame& f) noexcept override;
-    void task_ends(worker_record* worker, const frame& f, bool failed) noexcept override;
-    void passed_over_failed(worker_record* worker) noexcept override;
+    void worker_begins(worker_record& worker) noexcept override;
+    void worker_ends(worker_record& worker) noexcept override;
+    void worker_waits(worker_record& worker) noexcept override;
+    void worker_wakes(worker_record& worker) noexcept override;
+    void task_begins(worker_record& worker, const task& t, frame& f) noexcept override;
+    void task_ends(worker_record& worker, const frame& f, bool failed) noexcept override;
+    void passed_over_failed(worker_record& worker) noexcept override;
     std::int64_t task_submitted() noexcept override;
     void task_rejected(const task& t) noexcept override;
     void thread_failed() noexcept override;
@@ -123,7 +158,7 @@ private:
     void record_waits(worker_slot& slot) noexcept;
     void record_wait(worker_slot& slot, const task& t, task_record& of) noexcept;
     void sample_ends(worker_slot& slot, std::int64_t took) noexcept;
-    void tell_if_slow(worker_slot& slot, std::uint64_t first, std::uint64_t last, std::int64_t took,
+    void tell_if_slow(worker_slot& slot, std::int64_t started_at, std::int64_t took,
                       const task_record* of) noexcept;
     bool was_told_while_queued(const task& t, std::int64_t stamp) noexcept;
     void tell(told& event, std::string_view name, std::uint64_t times) noexcept;

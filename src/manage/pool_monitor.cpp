@@ -58,15 +58,15 @@ pool_metrics monitor_core::metrics() const {
         all.last_queue_timeout = queue_timeouts_.last_name;
     }
     std::vector<const worker_slot*> slots;
+    task_metrics unnamed;
     {
         const std::lock_guard lock(mutex_);
-        for (const auto& slot : slots_) slots.push_back(slot.get());  // they stay
+        for (const auto& slot : slots_) {
+            slots.push_back(slot.get());  // they stay
+            unnamed.completed += slot->passed_over_so_far();
+        }
     }
-    task_metrics unnamed;
-    for (const auto* slot : slots) {
-        read_record(unnamed, slot->unnamed);
-        unnamed.completed += slot->passed_over.load(std::memory_order_relaxed);
-    }
+    for (const auto* slot : slots) read_record(unnamed, slot->unnamed);
     if (unnamed.completed > 0) all.tasks.push_back(std::move(unnamed));
     for (const auto& [name, index] : names) {
         task_metrics of{.name = name};
@@ -90,14 +90,14 @@ std::vector<worker_view> monitor_core::workers() const {
     const std::lock_guard lock(mutex_);
     for (const auto& slot : slots_) {
         if (!slot->thread) continue;
-        worker_view view{.thread = slot->thread->name()};
-        view.generation = slot->generation.load(std::memory_order_acquire);
-        view.busy = view.generation % 2 != 0;
+        const auto seen = activity::of(*slot);
+        worker_view view{
+            .thread = slot->thread->name(), .busy = seen.is_busy(), .generation = seen.number()};
         const auto started = slot->started_at.load(std::memory_order_relaxed);
         const auto* current = slot->current.load(std::memory_order_relaxed);
-        if (view.busy && started != 0) {
+        if (view.busy) {
             view.age = std::chrono::nanoseconds(std::max<std::int64_t>(now - started, 0));
-            if (current) view.task = name_of(current, *slot);
+            if (seen.is_timed() && current) view.task = name_of(current, *slot);
         }
         all.push_back(std::move(view));
     }
@@ -135,23 +135,25 @@ void monitor_core::check_running() {
     const auto now = now_ns();
     const std::lock_guard lock(mutex_);
     for (const auto& slot : slots_) {
-        const auto generation = slot->generation.load(std::memory_order_acquire);
-        const bool seen_before = std::exchange(slot->seen, generation) == generation;
-        const auto started = slot->started_at.load(std::memory_order_relaxed);
-        const auto* current = slot->current.load(std::memory_order_relaxed);
-        if (!slot->thread || generation % 2 == 0 || slot->timed_out == generation) continue;
-        if (started == 0 || now - started <= limit) continue;
+        if (!slot->thread) continue;
+        const auto seen = activity::of(*slot);
+        const bool seen_before = std::exchange(slot->seen, seen.number()) == seen.number();
+        // acquire: if they are of a later task, the second look at what it does tells.
+        const auto started = slot->started_at.load(std::memory_order_acquire);
+        const auto* current = slot->current.load(std::memory_order_acquire);
+        if (!seen.is_busy() || slot->timed_out == started || now - started <= limit) continue;
         if (started % 2 != 0 && !seen_before) continue;  // only about when: look again
-        if (slot->generation.load(std::memory_order_acquire) != generation) continue;
-        slot->timed_out = generation;
-        tell(run_timeouts_, current ? name_of(current, *slot) : std::string_view(), 1);
+        if (activity::of(*slot) != seen) continue;
+        slot->timed_out = started;
+        const bool is_named = seen.is_timed() && current;
+        tell(run_timeouts_, is_named ? name_of(current, *slot) : std::string_view(), 1);
         // One that was passed over does not look at looked_at when it ends; it began before
-        // interrupts were asked for.
-        if (!interrupts_.load() || !current) continue;
+        // interrupts were asked for, or, the first of its worker since, at about that time.
+        if (!interrupts_.load() || !seen.is_timed()) continue;
         slot->looked_at.store(true);
         {
             const std::lock_guard looking(slot->interrupting);
-            if (slot->generation.load() == generation) slot->thread->interrupt();
+            if (slot->generation.load() == seen.generation) slot->thread->interrupt();
         }
         slot->looked_at.store(false);
     }

@@ -2,8 +2,10 @@
 #include "manage/pool_sampler.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "manage/pool_view.hpp"
 #include <cadre/manage/duration_text.hpp>
@@ -11,13 +13,7 @@
 namespace cadre::manage::detail {
 namespace {
 
-constexpr double minute = 60;  // seconds
 constexpr float unknown = std::numeric_limits<float>::quiet_NaN();
-
-double seconds_now() {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
 
 float value_of(const std::optional<double>& known) {
     return known ? static_cast<float>(*known) : unknown;
@@ -33,12 +29,13 @@ std::string_view pool_sample::name_of(column c) {
 }
 
 pool_sampler::pool_sampler(const pool_registry& registry, std::chrono::nanoseconds interval,
-                           std::chrono::nanoseconds kept)
+                           std::chrono::nanoseconds kept, wall_clock wall)
     : registry_(registry),
       interval_(interval),
       most_looks_(interval > std::chrono::nanoseconds(0)
                       ? static_cast<std::size_t>(kept / interval) + 1
-                      : 0) {
+                      : 0),
+      wall_(std::move(wall)) {
     if (interval < std::chrono::milliseconds(100) || interval > kept)
         throw std::invalid_argument("sample_interval (" + to_text(interval) +
                                     ") must be from 100ms to " + to_text(kept));
@@ -63,13 +60,13 @@ void pool_sampler::run(const std::stop_token& stop) {
     }
 }
 
-pool_sample pool_sampler::sample_of(const managed_pool& pool, double now) {
+pool_sample pool_sampler::sample_of(const managed_pool& pool, steady::time_point now) {
     const auto view = view_of(pool);
     const auto& s = view.snapshot;
     auto& before = before_[pool.name()];
-    const double passed = now - before.time;
+    const double passed = std::chrono::duration<double>(now - before.at).count();
     const auto rate = [&](std::int64_t total, std::int64_t earlier) {
-        if (before.time == 0 || passed <= 0) return unknown;
+        if (before.at == steady::time_point() || passed <= 0) return unknown;
         return static_cast<float>(
             std::max(0.0, static_cast<double>(total - earlier) / passed));  // made anew: from zero
     };
@@ -89,7 +86,7 @@ pool_sample pool_sampler::sample_of(const managed_pool& pool, double now) {
     v[pool_sample::wait_p99] = value_of(waited.p99);
     v[pool_sample::run_p50] = value_of(ran.p50);
     v[pool_sample::run_p99] = value_of(ran.p99);
-    before = {.time = now,
+    before = {.at = now,
               .completed = s.completed_task_count,
               .rejected = s.rejected_task_count,
               .wait = view.wait,
@@ -99,22 +96,28 @@ pool_sample pool_sampler::sample_of(const managed_pool& pool, double now) {
 
 void pool_sampler::look_now() {
     const std::lock_guard one(looking_);
-    look made = {.time = seconds_now()};
+    const auto now = steady::now();
+    look made;
     const auto pools = registry_.pools();
     advisers_.look(pools);
     for (const auto& pool : pools) {
         if (made.pools.size() == most_pools) break;
-        made.pools.emplace_back(pool->name(), sample_of(*pool, made.time));
+        made.pools.emplace_back(pool->name(), sample_of(*pool, now));
     }
-    std::erase_if(before_, [&](const auto& old) { return old.second.time != made.time; });
+    std::erase_if(before_, [&](const auto& old) { return old.second.at != now; });
+    made.time = std::chrono::duration<double>(wall_().time_since_epoch()).count();
     const std::lock_guard lock(mutex_);
-    // Times grow, also when the wall clock was set back.
-    if (!looks_.empty()) made.time = std::max(made.time, looks_.back().time + 1e-3);
-    const double now = looks_.empty() ? made.time : std::max(made.time, looks_.back().time);
+    // After a wall clock that was set back, the charts go on as they were, ahead of it.
+    if (!looks_.empty() && made.time <= looks_.back().time)
+        made.time = looks_.back().time +
+                    std::max(1e-3, std::chrono::duration<double>(now - looked_at_).count());
+    // As it is shown, so that who asks for what came after it is not given it again.
+    made.time = std::round(made.time * 1000) / 1000;
+    looked_at_ = now;
     for (const auto& [name, sums] : before_) {
         auto& kept = last_minute_[name];
         kept.push_back(sums);
-        while (kept.size() > 1 && kept[1].time <= now - minute) kept.pop_front();
+        while (kept.size() > 1 && kept[1].at <= now - std::chrono::minutes(1)) kept.pop_front();
     }
     std::erase_if(last_minute_, [&](const auto& old) { return !before_.contains(old.first); });
     looks_.push_back(std::move(made));

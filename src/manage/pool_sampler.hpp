@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -47,14 +48,17 @@ struct pool_sample {
 class pool_sampler {
 public:
     struct look {
-        double time = 0;  ///< seconds since 1970
+        double time = 0;  ///< seconds since 1970, to the millisecond; always grows
         std::vector<std::pair<std::string, pool_sample>> pools = {};
     };
     static constexpr std::size_t most_pools = 256;
 
+    using wall_clock = std::function<std::chrono::system_clock::time_point()>;
+
     /// Looks at once, and then every `interval`.
     pool_sampler(const pool_registry& registry, std::chrono::nanoseconds interval,
-                 std::chrono::nanoseconds kept = std::chrono::hours(1));
+                 std::chrono::nanoseconds kept = std::chrono::hours(1),
+                 wall_clock wall = std::chrono::system_clock::now);
     ~pool_sampler();
     pool_sampler(const pool_sampler&) = delete;
     pool_sampler& operator=(const pool_sampler&) = delete;
@@ -74,18 +78,21 @@ public:
     void look_now();
 
 private:
+    using steady = std::chrono::steady_clock;  // for all durations
+
     struct totals {
-        double time = 0;
+        steady::time_point at = {};
         std::int64_t completed = 0;
         std::int64_t rejected = 0;
         latency_histogram wait = {}, run = {};
     };
     void run(const std::stop_token& stop);
-    pool_sample sample_of(const managed_pool& pool, double now);
+    pool_sample sample_of(const managed_pool& pool, steady::time_point now);
 
     const pool_registry& registry_;
     const std::chrono::nanoseconds interval_;
     const std::size_t most_looks_;
+    const wall_clock wall_;
     pool_advisers advisers_;
 
     std::mutex looking_;  // one look at a time; taken before mutex_
@@ -93,6 +100,7 @@ private:
 
     mutable std::mutex mutex_;  // guards all below
     std::deque<look> looks_;
+    steady::time_point looked_at_;  ///< the last of them
     std::map<std::string, std::deque<totals>, std::less<>> last_minute_;
 
     std::condition_variable_any woken_;

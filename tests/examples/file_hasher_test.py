@@ -32,6 +32,10 @@ assert code == 1
 assert lines == [line_of(files[0])], lines
 assert "cannot read no_such_file" in progress, progress
 
+code, lines, progress = run("/proc/self/mem")  # can be opened, and not read from its beginning
+assert code == 1 and not lines, lines
+assert "cannot read /proc/self/mem" in progress, progress
+
 with tempfile.TemporaryDirectory() as directory:
     root = pathlib.Path(directory)
     program = shutil.copy(sys.argv[1], root)

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "manage/monitor_core.hpp"
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
 #include <cadre/errors.hpp>
@@ -168,6 +169,49 @@ TEST(pool_monitor, times_tasks_of_each_name_for_themselves) {
             right += task.completed == task.run.count() && task.completed == task.wait.count();
         return right == 3;
     }));
+}
+
+TEST(pool_monitor, never_counts_less_than_before) {
+    sampled_pool p;
+    constexpr int rounds = 2000;
+    std::uint64_t bare = 0;
+    std::uint64_t named_ones = 0;
+    const auto look = [&] {
+        for (const auto& task : p.monitor.metrics().tasks) {
+            auto& seen = task.name.empty() ? bare : named_ones;
+            EXPECT_GE(task.completed, seen);
+            seen = task.completed;
+        }
+    };
+    p.feed([&] {
+        for (int i = 0; i < rounds; ++i) {
+            for (int j = 0; j < 20; ++j) p.pool.execute([] {});
+            p.pool.execute(named("a", [] {}));
+        }
+    });
+    while (bare < p.fed + 20 * rounds || named_ones < rounds) {
+        look();
+        ASSERT_FALSE(HasFailure());
+    }
+    EXPECT_EQ(bare, p.fed + 20 * rounds);
+    EXPECT_EQ(named_ones, std::uint64_t{rounds});
+}
+
+TEST(pool_monitor, counts_tasks_inside_those_that_it_passes_over) {
+    sampled_pool p;
+    constexpr int outer = 200;
+    p.feed([&] {
+        for (int i = 0; i < outer; ++i)
+            p.pool.execute([&] { p.pool.submit(named("inner", [] {})).get(); });
+    });
+    EXPECT_TRUE(p.has_completed(p.fed + 2 * outer));
+    EXPECT_TRUE(eventually([&] {
+        const auto tasks = p.monitor.metrics().tasks;
+        return tasks.size() == 2 && tasks[0].completed == p.fed + outer &&
+               tasks[0].run.count() == p.fed + outer && tasks[1].completed == outer &&
+               tasks[1].run.count() == outer;
+    }));
+    EXPECT_TRUE(eventually([&] { return !p.monitor.workers().at(0).busy; }));
 }
 
 TEST(pool_monitor, shows_the_age_of_a_task_without_those_before_it) {
@@ -472,6 +516,82 @@ TEST(pool_monitor, interrupts_only_the_task_that_runs_for_too_long) {
         EXPECT_THROW(stuck.get(), interrupted);
         EXPECT_FALSE(w.pool.submit([] { return this_thread::is_interrupted(); }).get());
     }
+}
+
+TEST(pool_monitor, interrupts_a_task_once_also_if_another_ran_inside_it) {
+    std::atomic<bool> was_interrupted = false;
+    testing::gate inner_ran;
+    testing::gate looked;
+    pool_monitor monitor;
+    thread_pool_executor pool({.core_pool_size = 1, .hooks = monitor.hooks()});
+    monitor.set_limits({.run_timeout = 1ms, .interrupt_on_run_timeout = true});
+    auto outer = pool.submit([&] {
+        try {
+            this_thread::sleep_for(testing::guard);
+        } catch (const interrupted&) {
+            was_interrupted = true;
+        }
+        pool.submit([] {}).wait();
+        inner_ran.open();
+        looked.wait();
+        return this_thread::is_interrupted();
+    });
+    EXPECT_TRUE(eventually([&] {
+        monitor.check_running();
+        return was_interrupted.load();
+    }));
+    inner_ran.wait();
+    monitor.check_running();
+    looked.open();
+    EXPECT_FALSE(outer.get());
+}
+
+/// A worker without a pool, and without a thread: its tasks are run by whoever says so.
+class played_worker {
+public:
+    explicit played_worker(detail::monitor_core& monitor) : monitor_(monitor) {
+        monitor_.worker_begins(record_);
+    }
+    ~played_worker() { monitor_.worker_ends(record_); }
+    played_worker(const played_worker&) = delete;
+    played_worker& operator=(const played_worker&) = delete;
+
+    template <class F>
+    void run(F body) {
+        const task t([] {});
+        task_observer::frame frame;
+        ++record_.tally;
+        monitor_.task_begins(record_, t, frame);
+        body();
+        monitor_.task_ends(record_, frame, false);
+        record_.tally += task_observer::worker_record::one_completed - 1;
+    }
+
+private:
+    detail::monitor_core& monitor_;
+    task_observer::worker_record record_;
+};
+
+TEST(pool_monitor, takes_no_task_for_one_of_the_worker_before) {
+    detail::monitor_core monitor({});
+    const auto run_many_and_one_too_long = [&](int many) {
+        played_worker worker(monitor);
+        monitor.set_limits({});
+        for (int i = 0; i < many; ++i) worker.run([] {});
+        monitor.set_limits({.run_timeout = 1us});
+        worker.run([&] {
+            this_thread::sleep_for(1ms);
+            monitor.check_running();
+            monitor.check_running();
+        });
+    };
+    // The second one has the same activity::number() then.
+    constexpr int many = 1 << 15;
+    run_many_and_one_too_long(many);
+    EXPECT_EQ(monitor.metrics().run_timeouts, 1u);
+    run_many_and_one_too_long(many - 1);
+    EXPECT_EQ(monitor.metrics().run_timeouts, 2u);
+    EXPECT_EQ(monitor.metrics().completed, 2u * many + 1);
 }
 
 TEST(pool_monitor, belongs_to_the_settings_of_a_managed_pool) {

@@ -291,8 +291,8 @@ TEST(future_races, is_done_then_get_never_times_out_nor_reports_interruption) {
 }
 
 TEST(future_races, cancels_of_one_task_never_reach_the_next_on_a_pool) {
-    const auto pool = executors::fixed_thread_pool(2);
     std::atomic<int> reached = 0;
+    const auto pool = executors::fixed_thread_pool(2);
     const auto body = [&] {
         if (this_thread::is_interrupted() || this_thread::stop_token().stop_requested()) ++reached;
     };

@@ -253,10 +253,10 @@ TEST(hazards, tasks_cancelled_in_the_queue_are_counted_once_by_a_pool_that_ends)
 // IN-07: a callback that takes a while does not keep those who wait from the outcome, and the
 // interrupt comes when it is over
 TEST(hazards, stop_callbacks_run_on_the_cancellers_thread_before_the_interrupt) {
-    thread_pool_executor pool({.core_pool_size = 1});
-    const watched_scope watched_pool(pool);
     std::atomic<bool> waits = false;
     std::atomic<bool> interrupted_by_then = true;
+    thread_pool_executor pool({.core_pool_size = 1});
+    const watched_scope watched_pool(pool);
     std::atomic<std::thread::id> called_on;
     auto result = pool.submit([&] {
         const auto self = thread_handle::current();

@@ -228,10 +228,10 @@ TEST(jtreg_scheduled_thread_pool_executor, stress) {
 
 // ScheduledThreadPoolExecutor/ZeroCorePoolSize, WK-03; ScheduledTickleService, TM-14
 TEST(jtreg_scheduled_thread_pool_executor, core_of_zero_and_back) {
+    std::atomic<int> runs = 0;
     scheduled_thread_pool_executor timers({.core_pool_size = 0});
     const watched_scope watched_timers(timers);
     EXPECT_EQ(timers.schedule([] { return 1; }, 10ms).get_for(guard), 1);
-    std::atomic<int> runs = 0;
     for (int i = 0; i < 100; ++i) {
         timers.set_core_pool_size(i % 3);
         timers.schedule([&] { ++runs; }, std::chrono::milliseconds(i % 5));

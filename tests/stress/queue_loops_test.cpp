@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <iostream>
 #include <memory>
 #include <random>
 #include <thread>
@@ -25,18 +24,6 @@ const int loops = [] {
     const char* scale = std::getenv("CADRE_STRESS_SCALE");
     return static_cast<int>(600 * (scale ? std::atof(scale) : 1.0));
 }();
-
-/// Busy for a random time of up to `most`, the same range on both sides of a race.
-void dawdle(std::mt19937& random, std::chrono::nanoseconds most) {
-    const auto until = std::chrono::steady_clock::now() + (random() % 1000) * most / 1000;
-    while (std::chrono::steady_clock::now() < until) {}
-}
-
-unsigned new_seed() {
-    const unsigned seed = std::random_device()();
-    std::cout << "seed " << seed << '\n';
-    return seed;
-}
 
 template <class Kind>
 class queue_loops : public ::testing::Test {

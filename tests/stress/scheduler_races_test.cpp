@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <iostream>
 #include <memory>
 #include <random>
 #include <thread>
@@ -23,12 +22,6 @@
 
 namespace cadre::testing {
 namespace {
-
-unsigned new_seed() {
-    const unsigned seed = std::random_device()();
-    std::cout << "seed " << seed << '\n';
-    return seed;
-}
 
 /// What became of one task.
 struct fate {

@@ -30,7 +30,7 @@ struct per_key {
 
 constexpr int share = 400;  // tasks of each submitter
 
-struct books {
+struct lane_books {
     per_key lanes[keys];
     ledger tasks{submitters * share};
     std::atomic<int> given = 0;
@@ -38,7 +38,7 @@ struct books {
 };
 
 /// A task of the ledger that sees whether it is alone and in order.
-auto job(books& b, int submitter, int number) {
+auto job(lane_books& b, int submitter, int number) {
     return [&b, submitter, number,
             own = b.tasks.task(static_cast<std::size_t>(submitter * share + number))]() mutable {
         per_key& lane = b.lanes[number % keys];
@@ -50,7 +50,7 @@ auto job(books& b, int submitter, int number) {
     };
 }
 
-void submit_all(books& b, keyed_strands<int>& lanes, int submitter) {
+void submit_all(lane_books& b, keyed_strands<int>& lanes, int submitter) {
     for (int i = 0; i < share; ++i) {
         const auto accept = [&] {
             b.tasks.accept(static_cast<std::size_t>(submitter * share + i));
@@ -67,7 +67,7 @@ void submit_all(books& b, keyed_strands<int>& lanes, int submitter) {
 }
 
 void play(rejected_execution_handler policy, bool stop_meanwhile) {
-    books b;
+    lane_books b;
     {
         thread_pool_executor pool(
             {.core_pool_size = 3,

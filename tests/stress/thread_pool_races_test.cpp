@@ -12,7 +12,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <random>
 #include <thread>
@@ -32,18 +31,6 @@ namespace {
 int rounds_of(int usual) {
     const char* scale = std::getenv("CADRE_STRESS_SCALE");
     return std::max(1, static_cast<int>(usual * (scale ? std::atof(scale) : 1.0) / slowness));
-}
-
-unsigned new_seed() {
-    const unsigned seed = std::random_device()();
-    std::cout << "seed " << seed << '\n';
-    return seed;
-}
-
-/// Busy for a random time, the same range on both sides of a race.
-void dawdle(std::mt19937& random, std::chrono::nanoseconds most) {
-    const auto until = std::chrono::steady_clock::now() + (random() % 1000) * most / 1000;
-    while (std::chrono::steady_clock::now() < until) {}
 }
 
 /// The queues that a pool may be given, with a bound where it can have one.
@@ -157,9 +144,9 @@ TEST(thread_pool_races, shutdown_now_reaches_a_worker_that_is_just_being_made) {
 
 TEST(thread_pool_races, a_cancelled_task_runs_or_is_cancelled_and_the_next_is_left_alone) {
     std::mt19937 random(new_seed());
+    std::atomic<int> inherited = 0;
     thread_pool_executor pool({.core_pool_size = 2});
     const watched_scope watched_pool(pool);
-    std::atomic<int> inherited = 0;
     for (int round = rounds_of(20000); round > 0; --round) {
         note_progress();
         std::atomic<int> runs = 0;

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <iostream>
 #include <random>
 #include <thread>
 #include <vector>
@@ -20,12 +19,6 @@
 
 namespace cadre::testing {
 namespace {
-
-unsigned new_seed() {
-    const unsigned seed = std::random_device()();
-    std::cout << "seed " << seed << '\n';
-    return seed;
-}
 
 /// A timer that is to run once, or to be cancelled.
 struct ticket {

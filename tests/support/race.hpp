@@ -52,6 +52,19 @@ private:
     const clock::time_point deadline_;
 };
 
+/// A seed that differs from run to run, and is told.
+inline unsigned new_seed() {
+    const unsigned seed = std::random_device()();
+    std::cout << "seed " << seed << '\n';
+    return seed;
+}
+
+/// Busy for a random time, the same range on all sides of a race.
+inline void dawdle(std::mt19937& random, std::chrono::nanoseconds most) {
+    const auto until = std::chrono::steady_clock::now() + (random() % 1000) * most / 1000;
+    while (std::chrono::steady_clock::now() < until) {}
+}
+
 /// Lets the sides of a race start together, round after round: the first on the calling thread,
 /// each other on a thread of its own.
 class race {
@@ -59,8 +72,7 @@ public:
     using side = std::function<void()>;
 
     explicit race(std::vector<side> sides) : first_(std::move(sides.front())) {
-        const unsigned seed = std::random_device()();
-        std::cout << "seed " << seed << '\n';
+        const unsigned seed = new_seed();
         random_.seed(seed);
         for (unsigned i = 1; i < sides.size(); ++i)
             runners_.emplace_back(

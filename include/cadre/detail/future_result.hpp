@@ -145,7 +145,8 @@ public:
     template <class From>
     explicit runnable_core(From&& f, OnDone on_done = {}) : on_done_(std::move(on_done)) {
         if constexpr (requires { f.task_name(); })  // first, for this may throw
-            this->set_annotations(std::string(f.task_name()), f.task_priority());
+            if (!f.task_name().empty() || f.task_priority() != 0)
+                this->set_annotations(std::string(f.task_name()), f.task_priority());
         std::construct_at(&function_, std::forward<From>(f));
         this->owns_callable_ = true;
     }
@@ -213,6 +214,16 @@ private:
     void compute_and_discard() override { static_cast<void>(call()); }
     void destroy_callable() override {
         if (std::exchange(this->owns_callable_, false)) std::destroy_at(&function_);
+    }
+    void end_unstarted() override {
+        if constexpr (std::is_trivially_destructible_v<F> && std::is_same_v<OnDone, no_on_done>) {
+            Core::end_without_callable();
+        } else {
+            const intrusive_ptr<future_core> alive(this);
+            this->drop_callable();
+            Core::end_without_callable();
+            if constexpr (!std::is_same_v<OnDone, no_on_done>) on_done_(future_state::cancelled);
+        }
     }
     void on_done(future_state how) override {
         Core::on_done(how);

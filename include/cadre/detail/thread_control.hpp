@@ -26,6 +26,8 @@ class CADRE_API running_task {
 public:
     /// For the running thread. Also stopped by request_stop_all() of that thread.
     virtual std::stop_token stop_token(thread_control& runner) = 0;
+    /// Where the token comes from, if anything was needed of that yet.
+    virtual class stop_slot* slot_if_any() noexcept = 0;
 
 protected:
     ~running_task() = default;
@@ -37,6 +39,7 @@ protected:
 class CADRE_API stop_slot final : public running_task {
 public:
     std::stop_token stop_token(thread_control& runner) override;
+    stop_slot* slot_if_any() noexcept override { return this; }
     /// Stops the token handed out and those to come. Runs the users' callbacks on this thread,
     /// under no lock of ours.
     void request_stop();
@@ -46,6 +49,7 @@ public:
     }
 
 private:
+    friend class thread_control;
     void forget(thread_control& runner) noexcept;
 
     std::atomic<bool> used_ = false;  // the two below may be set; a hint, the mutex decides
@@ -93,10 +97,21 @@ public:
     static thread_control* current_if_any() noexcept;
     /// The same, for those who cannot give up: if there is no memory, waits until there is.
     static thread_control& current_whatever_comes() noexcept;
-    /// Of a thread to be: made by its creator, entered by the thread with adopt().
+    /// Of a thread to be: made by its creator, entered by the thread with enter().
     explicit thread_control(std::string name) : name_(std::move(name)) {}
-    /// Makes this the calling thread's own. Once, before any current().
-    void adopt();
+    /// For who is about to make a thread: what enter() needs of the process. Throws if it cannot be
+    /// had.
+    static void prepare();
+    /// Makes this the calling thread's own. Once, before any current(). False if there is no memory
+    /// to have the thread leave() by itself when all else of it has ended: it is to do so before.
+    bool enter() noexcept;
+    /// The thread is over, or next to it.
+    void leave() noexcept;
+
+    /// Round a fork: nobody else holds what a task of the calling thread needs for its stop token,
+    /// which in the child would stay locked for ever.
+    static void before_fork() noexcept;
+    static void after_fork() noexcept;
 
     thread_control(const thread_control&) = delete;
     thread_control& operator=(const thread_control&) = delete;
@@ -141,7 +156,7 @@ public:
     bool was_only_nudged() const noexcept { return only_nudged_; }
 
     /// Stops the tokens of all tasks that the thread runs and will run.
-    void request_stop_all();
+    void request_stop_all() noexcept;
     /// True after that: the pool that the thread works for has stopped.
     bool is_told_to_stop() const;
     /// True if a task of the thread has asked for its token.
@@ -170,11 +185,14 @@ private:
     friend class nudgeable_scope;
     friend class stop_slot;
     friend class suspended_scope;
+    friend class uninterruptible_scope;
     ~thread_control() = default;
 
     static constexpr std::uint32_t interrupted_bit = 1;
     static constexpr std::uint32_t nudged_bit = 2;
 
+    int let_go_at_exit() noexcept;
+    void make_current() noexcept;
     void raise(std::uint32_t bit) noexcept;
     bool take(std::uint32_t bit) noexcept {
         return (flags_.load() & bit) && (flags_.fetch_and(~bit) & bit);
@@ -187,6 +205,7 @@ private:
     std::atomic<std::uint32_t> references_ = 1;
     std::atomic<std::thread::id> id_{};
     std::atomic<bool> ended_ = false;
+    stop_slot* held_for_fork_ = nullptr;  // the thread's own
 
     mutable std::mutex mutex_;  // guards all below
     std::string name_;
@@ -204,6 +223,22 @@ public:
     ~nudgeable_scope() { self_.visible_ = before_; }
     nudgeable_scope(const nudgeable_scope&) = delete;
     nudgeable_scope& operator=(const nudgeable_scope&) = delete;
+
+private:
+    thread_control& self_;
+    const std::uint32_t before_;
+};
+
+/// While it lives, nothing but what it waits for ends a wait of the calling thread: for those who
+/// can neither give up nor afford an exception, which takes memory. Interrupts and nudges stay for
+/// later. No users' code inside: it would not feel them.
+class [[nodiscard]] uninterruptible_scope {
+public:
+    explicit uninterruptible_scope(thread_control& self)
+        : self_(self), before_(std::exchange(self.visible_, 0)) {}
+    ~uninterruptible_scope() { self_.visible_ = before_; }
+    uninterruptible_scope(const uninterruptible_scope&) = delete;
+    uninterruptible_scope& operator=(const uninterruptible_scope&) = delete;
 
 private:
     thread_control& self_;

@@ -58,8 +58,8 @@ struct timetable {
     kind how = kind::once;
     steady_time first = {};  // of the scheduler's steady clock, unless `wall` is given
     std::optional<std::chrono::system_clock::time_point> wall = {};  // follows the wall clock
-    std::chrono::nanoseconds period = {};  // or the delay between two runs
-    std::optional<cron_expression> calendar = {};
+    std::chrono::nanoseconds period = {};                  // or the delay between two runs
+    std::shared_ptr<const cron_expression> calendar = {};  // small, for every timer is given one
     periodic_options options = {};
 };
 
@@ -75,11 +75,11 @@ public:
     void decorate(const std::function<task(task)>& decorator);
     /// Nobody has a future of it: what it throws is told to the pool's uncaught_exception. Once,
     /// before anybody else knows it.
-    void tell_what_it_throws() noexcept { has_no_future_ = true; }
+    void tell_what_it_throws() noexcept { owner_ |= has_no_future_bit; }
 
-    bool is_periodic() const noexcept { return periodic_; }
+    bool is_periodic() const noexcept { return owner_ & periodic_bit; }
     bool belongs_to(const timer_queue& some) const noexcept { return &queue() == &some; }
-    bool follows_wall_clock() const noexcept;
+    bool follows_wall_clock() const noexcept { return has_details() && has_wall_time(); }
     std::chrono::system_clock::time_point wall_time() const noexcept;
     steady_time startable_at() const override;
     /// When it runs next; nothing if it is complete or being run.
@@ -108,6 +108,7 @@ public:
 protected:
     void on_done(future_state how) override;
     void on_cancelled_unstarted() override;
+    void end_without_callable() noexcept;
     bool survives(const std::exception_ptr& error) override;
 
 private:
@@ -116,8 +117,19 @@ private:
     friend class timer_heap;
     struct details;
 
+    static constexpr std::uintptr_t periodic_bit = 1;
+    static constexpr std::uintptr_t has_details_bit = 2;
+    static constexpr std::uintptr_t has_no_future_bit = 4;
+    static constexpr std::uintptr_t flag_bits = 7;
+
+    bool has_details() const noexcept { return owner_ & has_details_bit; }
+    bool has_no_future() const noexcept { return owner_ & has_no_future_bit; }
+    /// There are some.
+    details& own() const noexcept { return *reinterpret_cast<details*>(owner_ & ~flag_bits); }
     timer_queue& queue() const noexcept;
     details& detailed();
+    bool has_wall_time() const noexcept;
+    void end_with_details() noexcept;
     bool is_decorated() const noexcept;
     void run_decorated();
     void release_decoration() noexcept;
@@ -131,20 +143,16 @@ private:
     void plan_next_run();
     std::optional<steady_time> time_after(steady_time finished);
 
-    // The place and the sequence are guarded by the queue's mutex, the duration is published by
-    // the phase. The first is near that: cancelling reads both.
+    // There may be millions: every byte counts. The place and the sequence are guarded by the
+    // queue's mutex, the duration is published by the phase.
     std::uint32_t place_ = ~std::uint32_t{0};  // nowhere in the queue's heap
     union {
         std::uint64_t sequence_ = 0;         // zero: was never queued
         std::chrono::nanoseconds duration_;  // once it was called, if that is once only
     };
-    bool periodic_ = false;
-    bool has_details_ = false;
-    bool has_no_future_ = false;
-    union {
-        timer_queue* queue_ = nullptr;  // counted
-        details* details_;              // owned
-    };
+    // The queue, counted, or the details, owned; in the lowest bits what kind of timer it is. As it
+    // is before anybody else knows it, it stays.
+    std::uintptr_t owner_ = 0;
 };
 
 /// A callable of a scheduled task: what it returns counts only if the task has a result.

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What must not fail for want of memory: stops, ends, and the results of coroutines.
+
+#include <cadre/cadre.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <new>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "support/allocations.hpp"
+#include "support/exceptions.hpp"
+#include "support/pools.hpp"
+
+namespace cadre::testing {
+namespace {
+
+TEST(out_of_memory, a_stop_reaches_the_token_that_a_task_had_at_the_second_attempt) {
+    std::atomic<int> attempts = 0;
+    std::atomic<bool> stopped = false;
+    thread_pool_executor pool({.core_pool_size = 1});
+    std::latch started(1);
+    pool.execute([&] {
+        std::stop_token token;
+        attempts = 1 + fail_each_allocation([&] { token = this_thread::stop_token(); }, [] {});
+        started.count_down();
+        try {
+            this_thread::sleep_for(guard);
+        } catch (const interrupted&) {
+            stopped = token.stop_requested();
+        }
+    });
+    started.wait();
+    pool.shutdown_now();
+    pool.close();
+    EXPECT_GE(attempts, 3) << "for the source, and for a place in the list of the thread";
+    EXPECT_TRUE(stopped);
+}
+
+TEST(out_of_memory, a_thread_can_be_told_to_stop_all_that_it_runs) {
+    std::thread([] {
+        auto& self = detail::thread_control::current();
+        detail::stop_slot outer, inner;
+        const auto one = outer.stop_token(self);
+        const auto two = inner.stop_token(self);
+        {
+            const failing_allocation_scope nothing_left(0);
+            self.request_stop_all();
+        }
+        EXPECT_TRUE(one.stop_requested());
+        EXPECT_TRUE(two.stop_requested());
+        detail::stop_slot later;
+        EXPECT_TRUE(later.stop_token(self).stop_requested());
+        for (auto* slot : {&outer, &inner, &later}) slot->reset(self);
+        EXPECT_FALSE(self.has_stop_sources());
+    }).join();
+}
+
+// An exception takes memory, and a destructor has nobody to tell that there is none.
+TEST(out_of_memory, the_destructor_of_a_pool_makes_no_exception_of_an_interrupt) {
+    auto pool = executors::fixed_thread_pool(1);
+    std::latch begun(1);
+    pool->execute([&begun, &inside = *pool] {
+        begun.count_down();
+        while (!inside.is_shutdown()) std::this_thread::yield();
+    });
+    begun.wait();
+    thread_handle::current().interrupt();
+    const auto before = exceptions_here();
+    pool.reset();
+    EXPECT_EQ(exceptions_here(), before);
+    EXPECT_TRUE(this_thread::interrupted()) << "it is for the next wait";
+}
+
+TEST(out_of_memory, the_destructor_of_a_task_group_makes_no_exception_of_an_interrupt) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    std::latch begun(1);
+    std::size_t before = 0;
+    {
+        task_group group(pool);
+        group.submit([&](std::stop_token stop) {
+            begun.count_down();
+            while (!stop.stop_requested()) std::this_thread::yield();
+        });
+        begun.wait();
+        thread_handle::current().interrupt();
+        before = exceptions_here();
+    }
+    EXPECT_EQ(exceptions_here(), before);
+    EXPECT_TRUE(this_thread::interrupted());
+}
+
+/// Can be moved so many times. The next move finds no memory, as that of a std::deque may.
+struct moved_often {
+    int left;
+    explicit moved_often(int moves) : left(moves) {}
+    moved_often(moved_often&& other) : left(other.left - 1) {
+        if (other.left == 0) throw std::bad_alloc();
+    }
+};
+
+future<moved_often> comes_after(int moves) { co_return moved_often(moves); }
+
+TEST(out_of_memory, a_result_of_a_coroutine_that_cannot_be_moved_is_an_error) {
+    int enough = 0;
+    for (bool got = false; !got; ++enough) {
+        auto result = comes_after(enough);
+        EXPECT_TRUE(result.is_done());
+        try {
+            (void)result.get();
+            got = true;
+        } catch (const std::bad_alloc&) {}
+    }
+    EXPECT_GE(enough, 3) << "out of the coroutine, into the future, and to whoever asks";
+}
+
+}  // namespace
+}  // namespace cadre::testing
