@@ -22,9 +22,20 @@ namespace oracle {
 
 namespace {
 
+/// Lines end as the reference's do: with \n, \r\n or \r.
+bool read_line(std::istream& file, std::string& line) {
+    line.clear();
+    for (char c; file.get(c);) {
+        if (c == '\r' && file.peek() == '\n') file.get(c);
+        if (c == '\r' || c == '\n') return true;
+        line += c;
+    }
+    return !line.empty();
+}
+
 /// The next line without its comment and the blanks around it.
 bool next_line(std::istream& file, std::string& line) {
-    if (!std::getline(file, line)) return false;
+    if (!read_line(file, line)) return false;
     line.resize(std::min(line.find('#'), line.size()));
     const auto is_blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
     while (!line.empty() && is_blank(line.back())) line.pop_back();

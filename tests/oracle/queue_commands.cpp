@@ -154,7 +154,7 @@ std::shared_ptr<tested_queue> make_queue(const std::string& spec) {
 
 /// The queue that commands are about; those before are kept, for threads may wait in them.
 std::shared_ptr<tested_queue> current;
-auto& kept = *new std::vector<std::shared_ptr<tested_queue>>();
+auto& kept_queues = *new std::vector<std::shared_ptr<tested_queue>>();
 
 tested_queue& queue() {
     if (!current) throw std::invalid_argument("there is no queue");
@@ -166,7 +166,7 @@ std::string shown(bool result) { return std::string("= ") + text(result); }
 
 std::string replace_queue(const words& w) {
     current = make_queue(w.value_or(1, "linked"));
-    kept.push_back(current);
+    kept_queues.push_back(current);
     return "";
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Settling. The reference takes 60 ms without a change for the end of all movement. On a machine
-// under load that is a guess: a thread that was woken may wait that long for a processor. So this
-// driver also asks the system whether any other thread is runnable, and waits on if so. It never
-// waits for less than the reference does.
+// Settling. 60 ms without a change are the end of all movement. On a machine under load that is a
+// guess: a thread that was woken may wait that long for a processor. So this driver, as the
+// reference, also asks the system whether any other thread is runnable, and waits on if so.
 
 #include "trace.hpp"
 
