@@ -28,6 +28,7 @@ PARAMETERS = {
     "W9a": {"tasks", "workers", "capture", "repeats"},
     "W9b": {"workers", "idle_ms"},
     "W10": {"workers", "repeats"},
+    "W11": {"tasks", "workers", "queued", "repeats"},
 }
 
 
@@ -261,6 +262,28 @@ def footprint(name, title, capture):
     )
 
 
+def monitored(name, title, tasks, queued):
+    """What a monitor costs: throughput and processor time as shares of those without one."""
+
+    def throughput(answer, _asked):
+        return answer["seconds"] / answer["monitored_s"]
+
+    def cpu(answer, _asked):
+        return answer["monitored_cpu_ns"] / answer["cpu_ns"]
+
+    return Case(
+        name,
+        "W11",
+        title,
+        {"tasks": tasks, "workers": 2, "queued": queued, "repeats": 3},
+        (
+            Measure("throughput", "× without", MORE, throughput),
+            Measure("CPU", "× without", LESS, cpu),
+            Measure("CPU without", "ns a task", LESS, lambda a, q: a["cpu_ns"]),
+        ),
+    )
+
+
 CASES = [
     Case(
         "w1_2_workers",
@@ -346,6 +369,8 @@ CASES = [
         {"workers": 8, "repeats": 100},
         (Measure("time", "µs", LESS, lambda a, q: a["us"]),),
     ),
+    monitored("w11", "W11: empty tasks with a monitor, 2 workers", 400_000, "meanwhile"),
+    monitored("w11_queued", "W11: the same, all queued before the workers begin", 200_000, "first"),
     *(queued(10**power) for power in range(3, 8)),
     *(many_workers(2**power) for power in range(7)),
     *(

@@ -11,6 +11,7 @@ from cases import MORE, is_jdk
 POOLS = ("cadre", "cadre_array")
 STEALING = ("cadre_stealing",)
 TIMERS = ("cadre",)
+MONITORED = ("cadre_monitored",)
 
 
 def anybody(_peer):
@@ -113,6 +114,10 @@ GOALS = [
     Goal("W9 idle pool, memory", "w9_idle", POOLS, 1.2, than=None),
     Goal("W9 idle pool, CPU", "w9_idle", POOLS, 0.1, than=None, measure=1),
     Goal("W10", "w10", POOLS, 1.3, whom="a thread made and joined", limit="raw"),
+    Goal("W11 monitor, throughput", "w11", MONITORED, 0.95, than=None),
+    Goal("W11 monitor, CPU", "w11", MONITORED, 1.05, than=None, measure=1),
+    Goal("W11 monitor, queued first, throughput", "w11_queued", MONITORED, 0.95, than=None),
+    Goal("W11 monitor, queued first, CPU", "w11_queued", MONITORED, 1.05, than=None, measure=1),
 ]
 
 
