@@ -497,12 +497,12 @@ void future_core::wait() const {
 }
 
 std::exception_ptr future_core::error() const noexcept {
-    return phase() == failed ? error_ : nullptr;
+    return phase() == failed ? error_.get() : nullptr;
 }
 
 void future_core::throw_if_no_value() const {
     if (is_cancelled()) throw cancellation();
-    if (phase() == failed) std::rethrow_exception(error_);
+    if (phase() == failed) std::rethrow_exception(error_.get());
 }
 
 future_core::extras& future_core::more() {

@@ -19,6 +19,7 @@
 #include <string>
 
 #include <cadre/detail/condition.hpp>
+#include <cadre/detail/held_exception.hpp>
 #include <cadre/errors.hpp>
 
 namespace cadre::detail {
@@ -50,7 +51,7 @@ public:
     void fail(std::exception_ptr error) noexcept {
         over_ = true;
         const std::lock_guard lock(mutex_);
-        if (!error_) error_ = std::move(error);
+        if (!error_) error_.hold(std::move(error));
     }
     void help() noexcept {
         {
@@ -78,7 +79,7 @@ public:
         }
         lock.unlock();
         if (error_ && was_interrupted) thread_control::current().interrupt();  // for the next wait
-        if (error_) std::rethrow_exception(error_);
+        if (error_) std::rethrow_exception(error_.get());
         if (was_interrupted) throw interrupted();
     }
 
@@ -116,7 +117,7 @@ private:
     condition nobody_inside_;
     int inside_ = 0;
     bool closed_ = false;
-    std::exception_ptr error_;  // the first
+    held_exception error_;  // the first
 };
 
 int usual_concurrency() {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include <cadre/detail/condition.hpp>
+#include <cadre/detail/held_exception.hpp>
 #include <cadre/errors.hpp>
 
 #include "helper_scope.hpp"
@@ -71,7 +72,7 @@ struct group_core::members {
     list children;             // in the order in which they came
     std::unordered_map<const future_core*, list::iterator> places;
     bool stopped = false;
-    std::exception_ptr error;  // of the first child that failed
+    held_exception error;  // of the first child that failed
     bool error_told = false;
 };
 
@@ -128,7 +129,7 @@ void group_core::fail(const future_core* child, std::exception_ptr error) noexce
         const std::lock_guard lock(members_->mutex);
         if (members_->stopped) return;
         members_->stopped = true;
-        members_->error = std::move(error);
+        members_->error.hold(std::move(error));
     }
     cancel_all_but(child);
 }
@@ -261,7 +262,7 @@ void group_core::wait() {
     }
     std::unique_lock lock(members_->mutex);
     members_->error_told = true;
-    const std::exception_ptr error = members_->error;
+    const std::exception_ptr error = members_->error.get();
     const bool stopped = members_->stopped;
     lock.unlock();
     if (error) std::rethrow_exception(error);
@@ -272,7 +273,7 @@ void group_core::end() noexcept {
     stop();
     await_all_gone();
     if (members_->error && !members_->error_told)
-        report_uncaught("a task group that nobody waited for", members_->error);
+        report_uncaught("a task group that nobody waited for", members_->error.get());
 }
 
 }  // namespace detail

@@ -11,6 +11,7 @@
 
 #include <cadre/detail/condition.hpp>
 #include <cadre/detail/export.hpp>
+#include <cadre/detail/held_exception.hpp>
 #include <cadre/detail/intrusive_ptr.hpp>
 #include <cadre/detail/recycled_memory.hpp>
 #include <cadre/detail/small_mutex.hpp>
@@ -173,7 +174,7 @@ protected:
 
     /// True for the one who may store the outcome and then calls finish().
     bool begin_completion() noexcept;
-    void store_error(std::exception_ptr error) noexcept { error_ = std::move(error); }
+    void store_error(std::exception_ptr error) noexcept { error_.hold(std::move(error)); }
     void finish(bool with_value);
     /// Destroys the callable; what its destructor throws is reported.
     void drop_callable() noexcept;
@@ -245,7 +246,7 @@ private:
     std::atomic<std::uint32_t> references_ = 1;
     mutable small_mutex mutex_;
     std::atomic<word> home_ = 0;             // the pool, and in its lowest bits the process
-    std::exception_ptr error_;               // written before the final phase, read after it
+    held_exception error_;                   // written before the final phase, read after it
     std::atomic<extras*> extras_ = nullptr;  // release when made; pairs with more_if_any()
     mutable condition changed_;              // guarded by mutex_
     std::atomic<bool> taken_ = false;
