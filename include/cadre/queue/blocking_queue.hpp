@@ -24,7 +24,7 @@ namespace cadre {
 
 namespace detail {
 template <class T>
-class fifo_queue;
+class CADRE_API fifo_queue;
 class work_stealing_queue;
 }  // namespace detail
 
