@@ -3,8 +3,6 @@
 // oracle_driver FILE plays a scenario against this library and prints its trace, byte for byte
 // the one that Oracle.java prints for the JDK. The language is described in README.md.
 
-#include <sys/resource.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -100,9 +98,6 @@ int main(int argc, char** argv) {
 }  // namespace oracle
 
 int main(int argc, char** argv) {
-    // Ahead of whatever else keeps the machine busy, where that is allowed: the times in a scenario
-    // mean something only if threads run when they can.
-    static_cast<void>(setpriority(PRIO_PROCESS, 0, -10));
     // Without destructors: tasks may wait at gates that nobody will ever open.
     const int code = oracle::main(argc, argv);
     std::cout.flush();

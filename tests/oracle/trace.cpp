@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Settling. 60 ms without a change are the end of all movement. On a machine under load that is a
-// guess: a thread that was woken may wait that long for a processor. So this driver, as the
-// reference, also asks the system whether any other thread is runnable, and waits on if so.
 
 #include "trace.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -36,28 +30,6 @@ auto& waiters = *new std::vector<cadre::thread>();  // of the driver thread; nev
 std::size_t event_count() {
     std::lock_guard lock(events_mutex);
     return events.size();
-}
-
-/// The state of a thread as the system sees it: R for one that runs or would like to.
-char state_of(const std::filesystem::path& thread) {
-    std::ifstream file(thread / "stat");
-    std::string line;
-    std::getline(file, line);
-    const auto name_end = line.rfind(')');
-    return name_end == line.npos || name_end + 2 >= line.size() ? 'X' : line[name_end + 2];
-}
-
-/// True if no thread but the calling one is runnable. Also true where the system does not tell.
-bool others_are_asleep() {
-    int awake = 0;
-    std::error_code unknown;
-    for (std::filesystem::directory_iterator it("/proc/self/task", unknown), end; it != end;
-         it.increment(unknown)) {
-        const char state = state_of(it->path());
-        if (state == 'R' || state == 'D') ++awake;
-        if (unknown) break;
-    }
-    return awake <= 1;
 }
 
 }  // namespace
@@ -93,7 +65,7 @@ void settle(const std::function<std::string()>& snapshot) {
         if (state != last || busy.load() > 0) {
             last = state;
             since = clock::now();
-        } else if (clock::now() - since > 60ms && others_are_asleep()) {
+        } else if (clock::now() - since > 60ms) {
             return;
         }
         std::this_thread::sleep_for(2ms);

@@ -25,8 +25,8 @@ public:
     busy_scope& operator=(const busy_scope&) = delete;
 };
 
-/// Waits until nothing has changed for 60 ms, neither an event nor `snapshot`, no task is asleep
-/// and no thread is still about to do something; for 5 s at most.
+/// Waits until nothing has changed for 60 ms, neither an event nor `snapshot`, and no task is
+/// asleep; for 5 s at most.
 void settle(const std::function<std::string()>& snapshot);
 
 /// How the trace shows an error: "! " and its name.
