@@ -96,6 +96,7 @@ byte ended = 0;                   /* submitters and resizer */
 #define roll_back workers--
 #endif
 
+#define is_any_task_running (busy[0] || busy[1] || busy[2])
 #define idle(w) (listed[w] && started[w] && !busy[w])
 
 /* in src/thread_pool_end.cpp, nudge_workers() */
@@ -214,7 +215,7 @@ next_task:
 #ifndef NO_SECOND_LOOK
         if
         :: s != RUNNING ->                                       /* = if (!seen.is_running() && take_back(identity, t)) */
-            d_step { found = queued[t];                          /* = found = queue_->extract_first( */
+            d_step { found = queued[t];                          /* = queue_->extract_first(is_wanted) */
                      if :: found -> queued[t] = false; length--; refused[t] = true :: else fi }; /* = return false */
             if :: found -> taken_back :: else fi                 /* = try_terminate() */
         :: else
@@ -231,7 +232,7 @@ next_task:
     :: pc == 14 ->
         if
         :: !made && refusals > 0 ->                              /* = catch (...) { if (take_back(identity, t)) throw */
-            d_step { found = queued[t];                          /* = found = queue_->extract_first( */
+            d_step { found = queued[t];                          /* = queue_->extract_first(is_wanted) */
                      if :: found -> queued[t] = false; length--; refused[t] = true   /* = throw */
                         :: else -> accepted[t] = true fi };      /* = return true */
             if :: found -> taken_back :: else -> pc = 0 fi       /* = try_terminate() */
@@ -278,8 +279,9 @@ end:
 #endif
         d_step { s = state; n = workers };                       /* = auto seen = control_.load() */
         if
-        /* = if (seen.at_least(run_state::stop) || (seen.at_least(run_state::shutdown) && is_nothing_queued())) */
-        :: s >= STOP || (s >= SHUTDOWN && length == 0) ->
+        /* = if (seen.at_least(run_state::stop) || (seen.at_least(run_state::shutdown) && is_nothing_queued() && */
+        /* = !(looks_by_itself && is_any_task_running()))) */
+        :: s >= STOP || (s >= SHUTDOWN && length == 0 && !(timed_out && is_any_task_running)) ->
             d_step { workers--; pc = 15; s = 0; n = 0 }          /* = control_.remove_worker(); return false */
         :: else ->
 #ifdef NUDGE_AFTER
@@ -306,7 +308,7 @@ end:
                 :: queued[2] -> next = 2; queued[2] = false
 #endif
                 fi
-            /* = catch (const interrupted&) { timed_out = false; } */
+            /* = catch (const interrupted&) { timed_out = false; looks_by_itself = false; } */
             :: nudged[me] -> nudged[me] = false; timed_out = false; pc = 12
             :: timed && length == 0 -> timed_out = true; pc = 12 /* = timed_out = timed && !polled */
             fi

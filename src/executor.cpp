@@ -2,23 +2,28 @@
 
 #include <cadre/executor.hpp>
 
+#include <utility>
+
 #include <cadre/errors.hpp>
 #include <cadre/thread.hpp>
 
 namespace cadre {
 
 void executor_service::close() {
-    bool was_interrupted = false;
+    struct interrupt_again {
+        bool needed = false;
+        ~interrupt_again() {
+            if (needed) thread_handle::current().interrupt();
+        }
+    } at_the_end;
     shutdown();
     for (bool over = false; !over;) {
         try {
             over = await_termination(std::chrono::nanoseconds::max());
         } catch (const interrupted&) {
-            if (!was_interrupted) shutdown_now();
-            was_interrupted = true;
+            if (!std::exchange(at_the_end.needed, true)) shutdown_now();
         }
     }
-    if (was_interrupted) thread_handle::current().interrupt();
 }
 
 namespace detail {

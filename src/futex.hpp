@@ -34,10 +34,12 @@ inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
             FUTEX_BITSET_MATCH_ANY);
 }
 
-inline void futex_wake_one(std::atomic<std::uint32_t>& word) noexcept {
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1,
-            nullptr, nullptr, 0);
+inline void futex_wake(std::atomic<std::uint32_t>& word, int most) noexcept {
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE | FUTEX_PRIVATE_FLAG,
+            most, nullptr, nullptr, 0);
 }
+inline void futex_wake_one(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, 1); }
+inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);

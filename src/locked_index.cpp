@@ -2,13 +2,15 @@
 //
 // The two flags beside the number work as in small_mutex: whoever has to sleep marks the word
 // `contended` first, and takes it as contended when it wakes, for there may be others; so an
-// unlock() that does not find the mark knows that nobody sleeps. While the word is taken only the
-// mark changes in it, so its lower half, which holds the flags, can serve as the futex. If the
-// number moves on between look and sleep, the sleeper returns at once and looks again.
+// unlock() that does not find the mark knows that nobody sleeps. The lower half of the word, which
+// holds the flags, serves as the futex. If the number changes between look and sleep, the sleeper
+// returns at once and looks again.
 
 #include <cadre/detail/locked_index.hpp>
 
+#include <algorithm>
 #include <bit>
+#include <thread>
 
 #include "futex.hpp"
 #include "pause.hpp"
@@ -22,13 +24,20 @@ std::atomic<std::uint32_t>& locked_index::futex_word() noexcept {
 }
 
 std::uint64_t locked_index::lock_slowly() noexcept {
-    constexpr int spins = 64;  // about as long as the lock is held
-    for (int i = 0; i < spins; ++i) {
+    // The holder may want it again at once, and works several times as fast while nobody takes the
+    // line of cache away: left alone, ever longer, up to a microsecond or two. After the first of
+    // these, others may have the better use for this processor.
+    constexpr int looks = 12;
+    constexpr int most_pauses = 64;
+    int pauses = 4;
+    for (int i = 0; i < looks; ++i) {
+        for (int j = 0; j < pauses; ++j) pause();
+        if (pauses == most_pauses) std::this_thread::yield();
+        pauses = std::min(2 * pauses, most_pauses);
         std::uint64_t seen = word_.load(std::memory_order_relaxed);
         if ((seen & flags) == 0 &&
             word_.compare_exchange_weak(seen, seen | taken, std::memory_order_acquire))
             return seen >> flag_bits;
-        pause();
     }
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {

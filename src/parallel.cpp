@@ -42,7 +42,8 @@ public:
             while (has_more()) {
                 const std::size_t number = next_.fetch_add(1, std::memory_order_relaxed);
                 if (number >= chunks_) return;
-                run_chunk(number * chunk_, std::min(count_, (number + 1) * chunk_));
+                const std::size_t from = number * chunk_;
+                run_chunk(from, from + std::min(chunk_, count_ - from));
             }
         } catch (...) {
             fail(std::current_exception());
@@ -78,9 +79,10 @@ public:
             }
         }
         lock.unlock();
-        if (error_ && was_interrupted) thread_control::current().interrupt();  // for the next wait
-        if (error_) std::rethrow_exception(error_.get());
-        if (was_interrupted) throw interrupted();
+        auto& self = thread_control::current();
+        if (was_interrupted) self.interrupt();
+        if (error_) std::rethrow_exception(error_.get());  // the interrupt is for the next wait
+        if (was_interrupted) self.throw_if_interrupted();
     }
 
 private:

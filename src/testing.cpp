@@ -6,8 +6,6 @@
 #include <stdexcept>
 #include <string>
 
-#include <cadre/detail/duration.hpp>
-
 namespace cadre {
 
 namespace {

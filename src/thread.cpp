@@ -221,9 +221,7 @@ bool interrupted() { return detail::thread_control::current().take_interrupt(); 
 
 bool is_interrupted() { return detail::thread_control::current().is_interrupted(); }
 
-void interruption_point() {
-    if (interrupted()) throw cadre::interrupted();
-}
+void interruption_point() { detail::thread_control::current().throw_if_interrupted(); }
 
 std::stop_token stop_token() {
     auto& self = detail::thread_control::current();

@@ -21,6 +21,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
+#include <new>
 #include <system_error>
 
 #include <pthread.h>
@@ -40,6 +42,11 @@ constexpr std::uint32_t none = 0;
 constexpr std::uint32_t granted = 1;
 constexpr std::uint32_t asleep = 2;
 
+// What id_is_ says. std::atomic::wait would share a table of libstdc++ with strangers.
+constexpr std::uint32_t unknown = 0;
+constexpr std::uint32_t awaited = 1;
+constexpr std::uint32_t known = 2;
+
 thread_local thread_control* current_control = nullptr;
 
 /// Lets go of the control of a thread that ends: after the destructors of the thread's
@@ -55,6 +62,15 @@ pthread_key_t exit_key() {
         return made;
     }();
     return key;
+}
+
+/// What is copied to be thrown: the text of an exception takes memory, a copy shares it. An
+/// interrupt must not be lost for want of memory. Made when the library is loaded, and never
+/// destroyed: threads may end after everything else.
+constinit const interrupted* an_interrupted = nullptr;
+[[gnu::constructor]] void make_an_interrupted() {
+    alignas(interrupted) static std::byte storage[sizeof(interrupted)];
+    an_interrupted = ::new (static_cast<void*>(storage)) interrupted();
 }
 
 /// When the library is unloaded, that function goes with it, and threads that used the library must
@@ -101,8 +117,15 @@ int thread_control::let_go_at_exit() noexcept {
 void thread_control::make_current() noexcept {
     add_ref();
     id_.store(std::this_thread::get_id());
-    id_.notify_all();
+    if (id_is_.exchange(known) == awaited) futex_wake_all(id_is_);
     current_control = this;
+}
+
+std::thread::id thread_control::id() const noexcept {
+    std::uint32_t seen = unknown;
+    id_is_.compare_exchange_strong(seen, awaited);
+    while (id_is_.load() == awaited) futex_wait(id_is_, awaited, forever);
+    return id_.load();
 }
 
 bool thread_control::enter() noexcept {
@@ -173,15 +196,25 @@ bool thread_control::is_told_to_stop() const {
     return stop_requested_;
 }
 
-bool thread_control::has_stop_sources() const {
+bool thread_control::stop_if_no_sources() noexcept {
     std::lock_guard lock(mutex_);
-    return !stop_sources_.empty();
+    if (!stop_sources_.empty()) return false;
+    stop_requested_ = true;
+    return true;
+}
+
+void thread_control::copy_stop_sources(std::vector<std::stop_source>& to) const noexcept {
+    std::lock_guard lock(mutex_);
+    try {
+        to.insert(to.end(), stop_sources_.begin(), stop_sources_.end());
+    } catch (const std::bad_alloc&) {}
 }
 
 void thread_control::throw_if_interrupted() {
     if (!wait_must_end()) return;
     only_nudged_ = !(flags_.fetch_and(~visible_) & interrupted_bit);
-    throw interrupted();
+    if (!an_interrupted) throw interrupted();  // another library is still being loaded
+    throw interrupted(*an_interrupted);
 }
 
 std::string thread_control::name() const {

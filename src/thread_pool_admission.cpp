@@ -168,9 +168,11 @@ bool thread_pool_core::take_back(std::uintptr_t identity, task& t) {
     }
     std::optional<task> found;
     {
+        const auto is_wanted = [=](const task& queued) {
+            return task_access::identity(queued) == identity;
+        };
         const search exclusive(*this);
-        found = queue_->extract_first(
-            [=](const task& queued) { return task_access::identity(queued) == identity; });
+        found = fifo_ ? fifo_->extract_only(is_wanted) : queue_->extract_first(is_wanted);
     }
     if (found) t = std::move(*found);
     queue_was_searched();

@@ -143,8 +143,12 @@ void thread_pool_core::run_worker(worker& w) noexcept {
 /// The next task, if there is one and the worker has nothing else to think of: take_next() in
 /// short.
 inline bool thread_pool_core::take_at_once(worker& w, task& next) noexcept {
-    return (fifo_ || stealing_) && may_take_at_once(w) &&
-           (fifo_ ? fifo_->try_take(next) : stealing_->try_take(next)) && next;
+    if (!fifo_) return stealing_ && may_take_at_once(w) && stealing_->try_take(next) && next;
+    if (w.way.is_owed()) w.way.give(pace_);
+    std::uint64_t index = 0;
+    if (!may_take_at_once(w) || !fifo_->try_take(next, index)) return false;
+    w.way.took(index, pace_);
+    return static_cast<bool>(next);
 }
 
 inline bool thread_pool_core::may_take_at_once(const worker& w) const noexcept {
@@ -187,12 +191,15 @@ bool thread_pool_core::take_next(worker& w, task& next) {
         if (observer_) observer_->worker_wakes(w.record);
         return true;
     }
+    bool looks_by_itself = false;
     for (bool timed_out = false;;) {
         self.take_nudge();
         self.take_interrupt();
         auto seen = control_.load();
+        // Who looks by itself leaves the end to those that run tasks, which may put them in again.
         if (seen.at_least(run_state::stop) ||
-            (seen.at_least(run_state::shutdown) && is_nothing_queued())) {
+            (seen.at_least(run_state::shutdown) && is_nothing_queued() &&
+             !(looks_by_itself && is_any_task_running()))) {
             control_.remove_worker();
             return false;
         }
@@ -216,12 +223,14 @@ bool thread_pool_core::take_next(worker& w, task& next) {
                 if (!seen.is_running()) idle = std::min(idle, patience);
                 auto polled = queue_->poll_for(idle);
                 timed_out = timed && !polled;
+                looks_by_itself = !polled;
                 if (polled) next = std::move(*polled);
             } else {
                 next = queue_->take();
             }
         } catch (const interrupted&) {
             timed_out = false;
+            looks_by_itself = false;
         }
         if (!next) continue;
         if (observer_) observer_->worker_wakes(w.record);

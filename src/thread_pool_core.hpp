@@ -140,6 +140,7 @@ private:
         const std::lock_guard<std::mutex> lock_;
     };
     bool is_nothing_queued() const;
+    bool is_any_task_running() const;
 
     // Workers.
     enum class limit { core, core_or_one, maximum };
@@ -163,7 +164,7 @@ private:
     bool come_back(worker& w) noexcept;
     void refill_core() noexcept;
     thread strike_out(worker& w) noexcept;
-    void interrupt_workers();
+    void interrupt_workers() noexcept;
     bool is_stranded() const;
     /// If tasks are queued and no thread is there nor can be made for them, drops them, for nobody
     /// ever will run them. The second one does not try to make one.
@@ -202,6 +203,7 @@ private:
     std::atomic<std::uint32_t> failed_threads_ = 0;  // that were counted and could not be made
     std::atomic<bool> closing_ = false;  // set before a look for stranded tasks; read after leaving
     std::atomic<std::thread::id> tidying_by_ = {};  // the thread that runs the hook `terminated`
+    right_of_way::pace pace_;
     leaning_count rejected_;
     // What handler_ does, if that is a policy without members; null: handler_ must be read. So the
     // policies are read without lock or count. Changed under mutex_.
@@ -219,6 +221,7 @@ private:
     thread last_to_leave_;  // each worker that leaves joins the one before it
     int largest_size_ = 0;
     std::int64_t completed_ = 0;  // by workers that have left
+    std::uint64_t stops_ = 0;     // how often shutdown_now() was called
     std::vector<thread_control*> waiting_submitters_;
     std::shared_ptr<const thread_factory> factory_;              // never null
     std::shared_ptr<const rejected_execution_handler> handler_;  // never null

@@ -31,6 +31,12 @@ void thread_pool_core::shutdown() {
     if (is_stranded()) ensure_worker_quietly();
 }
 
+bool thread_pool_core::is_any_task_running() const {
+    std::lock_guard lock(mutex_);
+    return std::any_of(workers_.begin(), workers_.end(),
+                       [](const auto& w) { return worker::running(w->tally()) > 0; });
+}
+
 /// True if tasks are queued and no thread is left to run them: the factory refused.
 bool thread_pool_core::is_stranded() const {
     const auto seen = control_.load();
@@ -76,22 +82,34 @@ std::vector<task> thread_pool_core::shutdown_now() {
 }
 
 /// Each thread's stop tokens are stopped before it is interrupted, so that a task that is woken
-/// finds its token stopped. That runs users' callbacks, so those without a token come first.
-void thread_pool_core::interrupt_workers() {
-    std::vector<intrusive_ptr<thread_control>> threads;
-    {
-        std::lock_guard lock(mutex_);
-        for (auto* waiting : waiting_submitters_) waiting->nudge();
-        threads.reserve(workers_.size());
-        for (const auto& w : workers_)
-            if (auto* started = w->started.load()) threads.emplace_back(started);
+/// finds its token stopped. That runs users' callbacks, so those without a token come first. Takes
+/// no memory: what has been told to stop must stop. A worker that leaves has another one put in its
+/// place, so who was told is known by the number of the call, and the looks begin anew until one of
+/// them finds nobody.
+void thread_pool_core::interrupt_workers() noexcept {
+    std::unique_lock lock(mutex_);
+    for (auto* waiting : waiting_submitters_) waiting->nudge();
+    const auto call = ++stops_;
+    for (const auto& w : workers_) {
+        auto* const started = w->started.load();
+        if (started && !started->stop_if_no_sources()) continue;
+        w->told_by_stop = call;
+        if (started) started->interrupt();
     }
-    std::partition(threads.begin(), threads.end(),
-                   [](const auto& thread) { return !thread->has_stop_sources(); });
-    for (const auto& thread : threads) {
-        thread->request_stop_all();
-        thread->interrupt();
-    }
+    bool found = false;
+    do {
+        found = false;
+        for (std::size_t i = 0; i < workers_.size(); ++i) {
+            if (workers_[i]->told_by_stop >= call) continue;
+            workers_[i]->told_by_stop = call;
+            const intrusive_ptr<thread_control> thread(workers_[i]->started.load());
+            found = true;
+            lock.unlock();  // users' callbacks run in here
+            thread->request_stop_all();
+            thread->interrupt();
+            lock.lock();
+        }
+    } while (found);
 }
 
 /// Has every worker, and whoever waits for a place, look at the state again.

@@ -10,6 +10,8 @@
 #include <cadre/task_observer.hpp>
 #include <cadre/thread.hpp>
 
+#include "right_of_way.hpp"
+
 namespace cadre::detail {
 
 class thread_pool_core;
@@ -47,10 +49,12 @@ public:
     stop_slot stop;  // of the tasks without a future that it runs
     thread handle;   // guarded by the pool's mutex
     task_observer::worker_record record;
-    std::size_t index = 0;  // among the pool's workers; guarded by the pool's mutex
+    std::size_t index = 0;           // among the pool's workers; guarded by the pool's mutex, as
+    std::uint64_t told_by_stop = 0;  // the last shutdown_now() that told it
     // Of its thread: set when that has begun to take tasks. Only from then on it is interrupted,
     // so that no interrupt reaches what the thread factory wraps round it.
     std::atomic<thread_control*> started = nullptr;
+    right_of_way way;                 // its own
     std::uint64_t tally_at_rest = 0;  // when it last had to wait for a task; its own
     // How it waits inside a task; its own. See work_stealing_wait.cpp.
     enum class waiting { no, on_call, too_deep } waits = waiting::no;

@@ -38,6 +38,21 @@ TEST(awaitable_queue, gives_what_is_there_at_once) {
     EXPECT_FALSE(queue.poll());
 }
 
+// The putter that was woken for the room must not keep the wake-up to itself.
+TEST(awaitable_queue, a_putter_that_gets_no_memory_leaves_the_room_to_the_next) {
+    awaitable_queue<int> queue(1);
+    queue.put(0);
+    waiting_call fails([&] {
+        const failing_allocation_scope nothing_left(0);
+        queue.put(1);
+    });
+    waiting_call succeeds([&] { queue.put(2); });
+    EXPECT_EQ(queue.poll(), 0);
+    EXPECT_FALSE(fails.returned());
+    EXPECT_TRUE(succeeds.returned());
+    EXPECT_EQ(queue.poll(), 2);
+}
+
 TEST(awaitable_queue, gives_later_elements_in_the_order_of_the_takers) {
     manual_executor queued;
     awaitable_queue<parcel> queue;

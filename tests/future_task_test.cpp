@@ -348,6 +348,13 @@ TEST(future_task, wakes_those_who_wait_though_its_hook_throws) {
     EXPECT_TRUE(get.returned());
 }
 
+TEST(future_task, runs_continuations_though_its_hook_throws) {
+    future_task task([] { return 1; }, [](future_state) { throw 42; });
+    auto after = task.get_future().then([](int i) { return i + 1; });
+    EXPECT_THROW(task(), int);
+    EXPECT_EQ(after.get_for(guard), 2);
+}
+
 TEST(future_task, gives_out_its_future_once) {
     future_task task([] {});
     auto result = task.get_future();

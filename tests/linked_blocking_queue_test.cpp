@@ -80,6 +80,83 @@ TEST(linked_blocking_queue, keeps_the_order_whatever_is_cut_out_of_its_chunks) {
     }
 }
 
+/// Counts how often elements are moved.
+struct counted_moves {
+    explicit counted_moves(int n) : number(n) {}
+    counted_moves(counted_moves&& other) noexcept : number(other.number) { ++moves; }
+    counted_moves& operator=(counted_moves&&) = delete;
+    int number;
+    static inline int moves = 0;
+};
+
+TEST(linked_blocking_queue, takes_out_what_is_near_either_end_without_moving_all_others) {
+    linked_blocking_queue<counted_moves> queue;
+    for (int i = 0; i < 10'000; ++i) queue.put(counted_moves(i));
+    for (const int wanted : {9'990, 9'999, 9'000, 10, 0}) {
+        counted_moves::moves = 0;
+        const auto found = queue.extract_first(
+            [=](const counted_moves& queued) { return queued.number == wanted; });
+        ASSERT_TRUE(found);
+        EXPECT_EQ(found->number, wanted);
+        EXPECT_LT(counted_moves::moves, 5'000);
+    }
+    EXPECT_EQ(queue.size(), 9'995u);
+}
+
+TEST(linked_blocking_queue, looks_from_both_ends_for_what_is_there_once) {
+    linked_blocking_queue<int> queue;
+    for (int i = 0; i < 10'000; ++i) queue.put(i);
+    int looks = 0;
+    for (const int wanted : {9'990, 9'999, 0, 10}) {
+        looks = 0;
+        EXPECT_EQ(queue.extract_only([&](int queued) { return ++looks, queued == wanted; }),
+                  wanted);
+        EXPECT_LT(looks, 30);
+    }
+    EXPECT_EQ(queue.extract_only([](int queued) { return queued == 5'000; }), 5'000);
+    looks = 0;
+    EXPECT_FALSE(queue.extract_only([&](int queued) { return ++looks, queued == 9'990; }));
+    EXPECT_EQ(looks, 9'995) << "each is seen once";
+}
+
+// The last chunk is given up and had again, many times.
+TEST(linked_blocking_queue, keeps_the_order_when_its_tail_goes_back_and_on) {
+    auto expected = numbers(0, 2'000);
+    linked_blocking_queue<item> queue(expected);
+    int next = 2'000;
+    for (int round = 0; round < 1'000; ++round) {
+        for (int i = round % 3; i > 0; --i, ++next) {
+            queue.put(next);
+            expected.push_back(next);
+        }
+        const auto out = expected.end() - 1 - round % 5;
+        ASSERT_EQ(queue.extract_only([&](const item& queued) { return queued.value == *out; }),
+                  item(*out));
+        expected.erase(out);
+        if (round % 4 == 0) {
+            ASSERT_EQ(queue.take(), item(expected.front()));
+            expected.erase(expected.begin());
+        }
+    }
+    EXPECT_EQ(queue.size(), expected.size());
+    EXPECT_EQ(drained(queue), expected);
+    queue.put(7);
+    EXPECT_EQ(queue.take(), item(7));
+}
+
+TEST(linked_blocking_queue, has_room_again_when_its_tail_went_back) {
+    linked_blocking_queue<int> queue(300);
+    for (int i = 0; i < 300; ++i) queue.put(i);
+    EXPECT_FALSE(queue.offer(300));
+    waiting_call putter([&] { queue.put(300); });
+    EXPECT_EQ(queue.extract_only([](int queued) { return queued == 299; }), 299);
+    EXPECT_TRUE(putter.returned());
+    EXPECT_EQ(queue.remaining_capacity(), 0u);
+    for (int i = 0; i < 299; ++i) EXPECT_EQ(queue.poll(), i);
+    EXPECT_EQ(queue.poll(), 300);
+    EXPECT_FALSE(queue.poll());
+}
+
 TEST(linked_blocking_queue, growing_lets_as_many_waiting_putters_in_as_there_is_new_room) {
     linked_blocking_queue<int> queue(1);
     queue.put(0);

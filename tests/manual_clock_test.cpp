@@ -15,6 +15,7 @@
 
 #include "support/held_task.hpp"
 #include "support/scheduled_pools.hpp"
+#include "support/waiting_call.hpp"
 
 namespace cadre::testing {
 namespace {
@@ -53,6 +54,18 @@ TEST(manual_clock, advances_to_a_time_of_either_clock_and_never_back) {
     clock.advance_to(wall_start);
     EXPECT_EQ(clock.now(), start + 2h);
     EXPECT_THROW(clock.advance(-1ns), std::invalid_argument);
+}
+
+TEST(manual_clock, advances_by_durations_of_any_kind) {
+    manual_clock clock;
+    const auto start = clock.now();
+    clock.advance(0.5s);
+    EXPECT_EQ(clock.now() - start, 500ms);
+    clock.advance(std::chrono::days(1));
+    EXPECT_EQ(clock.now() - start, 24h + 500ms);
+    EXPECT_THROW(clock.advance(-0.5s), std::invalid_argument);
+    clock.advance(std::chrono::hours::max());  // more than nanoseconds can tell
+    EXPECT_EQ(clock.now(), std::chrono::steady_clock::time_point::max() - 1ns);
 }
 
 TEST(manual_clock, advances_to_its_last_instant_but_one) {
@@ -133,19 +146,24 @@ TEST(manual_clock, waits_for_a_task_that_drops_others_meanwhile) {
     for (int round = 0; round < 3; ++round) {
         std::vector<scheduled_future<void>> others;
         for (int i = 0; i < 3; ++i) others.push_back(pool.schedule([] {}, 10h));
-        std::atomic<bool> ended = false;
+        gate gone;  // the others
+        gate may_end;
         (void)pool.schedule(
             [&] {
                 if (round == 0) pool.remove_if([](const task&) { return true; });
                 for (auto& other : others) other.cancel();
                 if (round == 1) pool.purge();
                 if (round == 2) pool.shutdown_now();
-                std::this_thread::sleep_for(2ms);  // ends after the others are gone
-                ended = true;
+                gone.open();
+                may_end.wait();
             },
             1h);
-        clock.advance(1h);
-        EXPECT_TRUE(ended) << "round " << round;
+        waiting_call advances([&] { clock.advance(1h); });
+        ASSERT_TRUE(gone.wait());
+        advances.settle();
+        EXPECT_FALSE(advances.is_over()) << "round " << round;
+        may_end.open();
+        EXPECT_TRUE(advances.returned());
     }
 }
 

@@ -58,8 +58,68 @@ TEST(out_of_memory, a_thread_can_be_told_to_stop_all_that_it_runs) {
         detail::stop_slot later;
         EXPECT_TRUE(later.stop_token(self).stop_requested());
         for (auto* slot : {&outer, &inner, &later}) slot->reset(self);
-        EXPECT_FALSE(self.has_stop_sources());
+        EXPECT_TRUE(self.stop_if_no_sources());
     }).join();
+}
+
+TEST(out_of_memory, shutdown_now_reaches_all_that_run) {
+    std::atomic<int> interrupted_tasks = 0;
+    std::atomic<bool> stopped = false;
+    thread_pool_executor pool({.core_pool_size = 2});
+    std::latch started(2);
+    const auto sleep = [&] {
+        started.count_down();
+        try {
+            this_thread::sleep_for(guard);
+        } catch (const interrupted&) {
+            ++interrupted_tasks;
+        }
+    };
+    pool.execute(sleep);
+    pool.execute([&] {
+        const auto token = this_thread::stop_token();
+        sleep();
+        stopped = token.stop_requested();
+    });
+    started.wait();
+    pool.execute([] {});
+    {
+        const failing_allocation_scope nothing_left(0);
+        EXPECT_THROW(pool.shutdown_now(), std::bad_alloc) << "for the list of what never ran";
+    }
+    pool.close();
+    EXPECT_EQ(interrupted_tasks, 2);
+    EXPECT_TRUE(stopped);
+    EXPECT_EQ(pool.shutdown_now().size(), 1u) << "it is there for who asks again";
+}
+
+TEST(out_of_memory, an_interrupt_ends_a_wait) {
+    const auto self = thread_handle::current();
+    for (const auto wait :
+         {+[] { this_thread::sleep_for(guard); }, &this_thread::interruption_point}) {
+        self.interrupt();
+        const failing_allocation_scope nothing_left(0);
+        EXPECT_THROW(wait(), interrupted);
+        EXPECT_FALSE(self.is_interrupted());
+    }
+}
+
+TEST(out_of_memory, an_interrupted_close_that_fails_keeps_the_interrupt) {
+    std::latch begun(1), go_on(1);
+    thread_pool_executor pool({.core_pool_size = 1});
+    pool.execute([&] {
+        begun.count_down();
+        go_on.wait();
+    });
+    begun.wait();
+    pool.execute([] {});
+    thread_handle::current().interrupt();
+    {
+        const failing_allocation_scope nothing_left(0);
+        EXPECT_THROW(pool.close(), std::bad_alloc) << "for the list of what never ran";
+    }
+    EXPECT_TRUE(this_thread::interrupted());
+    go_on.count_down();
 }
 
 // An exception takes memory, and a destructor has nobody to tell that there is none.

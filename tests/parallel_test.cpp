@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <forward_list>
 #include <functional>
+#include <limits>
 #include <list>
 #include <map>
 #include <numeric>
@@ -82,6 +83,28 @@ TEST(parallel_for, counts_in_the_common_type_of_its_ends) {
                               },
                               {.concurrency = 1, .stop = enough.get_token()}),
                  cancellation);
+}
+
+// The end of the last chunk, counted in whole chunks, would be beyond the largest number.
+TEST(parallel_for, ends_at_the_largest_number) {
+    const auto pool = executors::fixed_thread_pool(1);
+    const auto end = std::numeric_limits<std::size_t>::max();
+    std::atomic<bool> beyond = false;
+    std::atomic<std::thread::id> had_the_last = std::thread::id();
+    std::stop_source stop;
+    int more = 10'000;
+    const auto visit = [&](std::size_t number) {
+        if (number == end - 1)
+            had_the_last = std::this_thread::get_id();
+        else if (had_the_last.load() == std::this_thread::get_id())
+            beyond = true;
+        else if (had_the_last.load() != std::thread::id() && (beyond || --more == 0))
+            stop.request_stop();
+    };
+    EXPECT_THROW(parallel_for(*pool, std::size_t{0}, end, visit,
+                              {.chunk = end - 1, .concurrency = 2, .stop = stop.get_token()}),
+                 cancellation);
+    EXPECT_FALSE(beyond);
 }
 
 TEST(parallel_for, is_spread_over_the_threads) {
@@ -310,6 +333,23 @@ TEST(parallel_for, refuses_a_negative_concurrency) {
     EXPECT_EQ(message_of<std::invalid_argument>(
                   [&] { parallel_for(here, counted_to(2), [](int) {}, {.concurrency = -1}); }),
               "concurrency (-1) is negative");
+}
+
+TEST(parallel_for, refuses_an_empty_function_before_it_runs_anything) {
+    inline_executor here;
+    const std::function<int(int)> none;
+    const std::function<int(int, int)> no_operation;
+    const auto numbers = counted_to(2);
+    std::vector<int> out(2);
+    const auto refused = [](auto call) { return message_of<std::invalid_argument>(call); };
+    EXPECT_EQ(refused([&] { parallel_for(here, numbers, none); }), "f is empty");
+    EXPECT_EQ(refused([&] { parallel_for(here, 0, 2, none); }), "f is empty");
+    EXPECT_EQ(refused([&] { parallel_for(here, counted_to(0), none); }), "f is empty");
+    EXPECT_EQ(refused([&] { parallel_transform(here, numbers, none); }), "f is empty");
+    EXPECT_EQ(refused([&] { parallel_transform(here, numbers, out.begin(), none); }), "f is empty");
+    EXPECT_EQ(refused([&] { parallel_reduce(here, numbers, 0, no_operation); }), "op is empty");
+    EXPECT_EQ(refused([&] { parallel_reduce(here, numbers, 0, std::plus<>(), none); }),
+              "project is empty");
 }
 
 TEST(parallel_transform, puts_results_in_the_order_of_the_elements) {

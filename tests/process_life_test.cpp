@@ -363,7 +363,7 @@ TEST(process_life, a_pool_at_the_limit_of_threads_refuses_or_queues_and_recovers
                       }
                   let_go.open();
                   if (refused == 0) return 1;
-                  while (runs != accepted) std::this_thread::sleep_for(1ms);
+                  const bool all_ran = eventually([&] { return runs == accepted; });
                   const bool recovered = eventually([&] {
                       try {
                           return cached->submit([] { return true; }).get();
@@ -372,7 +372,7 @@ TEST(process_life, a_pool_at_the_limit_of_threads_refuses_or_queues_and_recovers
                       }
                   });
                   cached->close();
-                  return recovered && runs == accepted ? 0 : 2;
+                  return recovered && all_ran && runs == accepted ? 0 : 2;
               }),
               0);
 }

@@ -176,6 +176,13 @@ TEST(scheduled_times, delays_of_centuries_keep_their_order) {
     EXPECT_THAT(order, ElementsAre(0, 1, 2));
     clock.advance(1ns);
     EXPECT_THAT(order, ElementsAre(0, 1, 2, 3));
+    // As late again is after the end of time.
+    for (const int i : {5, 4})
+        (void)pool.schedule([&order, i] { order.push_back(i); }, centuries + nanoseconds(i));
+    (void)pool.schedule([&order] { order.push_back(6); }, 1h);
+    clock.advance(1h);
+    EXPECT_THAT(order, ElementsAre(0, 1, 2, 3, 6));
+    EXPECT_EQ(pool.queue().size(), 2U);
 }
 
 TEST(scheduled_times, times_at_the_ends_of_the_clocks_can_be_given) {

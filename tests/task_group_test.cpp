@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -372,17 +374,31 @@ TEST(task_group, refuses_an_empty_callable) {
     group.wait();
 }
 
+TEST(task_group, passes_arguments_on) {
+    const auto pool = executors::fixed_thread_pool(1);
+    task_group group(*pool);
+    auto sum = group.submit([](int a, int b) { return a + b; }, 40, 2);
+    auto moved = group.submit([](std::unique_ptr<int> p) { return p; }, std::make_unique<int>(3));
+    auto stopped = group.submit([](std::stop_token t, int) { return t.stop_requested(); }, 1);
+    group.wait();
+    EXPECT_EQ(sum.get(), 42);
+    EXPECT_EQ(*moved.get(), 3);
+    EXPECT_FALSE(stopped.get());
+    EXPECT_THROW(group.submit(std::function<void(int)>(), 1), std::invalid_argument);
+    group.wait();
+}
+
 TEST(task_group, keeps_the_names_of_its_children) {
-    std::string name;
+    std::vector<std::string> names;
     thread_pool_executor pool(
         {.core_pool_size = 1, .hooks = {.before_execute = [&](const auto&, const task& t) {
-                                  name = std::string(t.name());
+                                  names.emplace_back(t.name());
                               }}});
     task_group group(pool);
-    auto child = group.submit(named("load", [] {}));
-    child.get();
+    group.submit(named("load", [] {}));
+    group.submit(named("store", [](int) {}), 1);
     pool.close();
-    EXPECT_EQ(name, "load");
+    EXPECT_EQ(names, (std::vector<std::string>{"load", "store"}));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -231,6 +232,30 @@ TEST(thread_pool_allocation, a_worker_without_memory_loses_no_task) {
     pool.close();
     EXPECT_EQ(runs, 40);
     EXPECT_EQ(pool.completed_task_count(), 40);
+}
+
+// What it does besides tasks fails as well: to take the next one, to tell what was thrown, to have
+// a successor made. Nobody comes by to help.
+TEST(thread_pool_allocation, a_worker_that_never_has_memory_again_loses_no_task) {
+    for (const bool throws : {false, true})
+        for (int succeeding = 0; succeeding < 12; ++succeeding) {
+            std::atomic<int> runs = 0;
+            gate all_are_queued;
+            thread_pool_executor pool(
+                {.core_pool_size = 1, .hooks = {.uncaught_exception = [](auto&&...) {}}});
+            pool.execute([&] {
+                all_are_queued.wait();
+                thread_local std::optional<failing_allocation_scope> from_now_on;
+                from_now_on.emplace(succeeding);
+                ++runs;
+                if (throws) throw 42;
+            });
+            for (int i = 0; i < 3; ++i) pool.execute([&] { ++runs; });
+            all_are_queued.open();
+            ASSERT_TRUE(eventually([&] { return runs == 4; })) << runs << ", " << succeeding;
+            pool.close();
+            EXPECT_EQ(pool.completed_task_count(), 4);
+        }
 }
 
 TEST(thread_pool_allocation, idle_pools_use_no_cpu_time) {

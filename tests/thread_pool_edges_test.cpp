@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/attended_queue.hpp"
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
 #include "support/waiting_call.hpp"
@@ -146,12 +147,14 @@ TEST(thread_pool_edges, the_longest_timeouts_wait_for_results) {
 
 TEST(thread_pool_edges, the_longest_keep_alive_keeps_alive) {
     for (const auto keep_alive : {nanoseconds::max(), nanoseconds::max() - 1ns}) {
-        thread_pool_executor pool(1, 1, keep_alive, any_room());
+        auto queue = std::make_unique<attended_queue<linked_blocking_queue<task>>>();
+        const auto& attended = *queue;
+        thread_pool_executor pool(1, 1, keep_alive, std::move(queue));
         pool.allow_core_thread_time_out(true);
         pool.submit([] {}).get();
         EXPECT_EQ(pool.keep_alive(), keep_alive);
-        ASSERT_TRUE(has_completed(pool, 1));
-        std::this_thread::sleep_for(short_delay);
+        EXPECT_TRUE(eventually([&] { return attended.waiting_with_limit() == 1; }));
+        EXPECT_EQ(attended.last_limit(), keep_alive);
         EXPECT_EQ(pool.pool_size(), 1);
     }
     thread_pool_executor pool({.core_pool_size = 1});

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -414,11 +415,19 @@ TEST(thread_pool_failures, a_factory_that_drops_the_body_is_an_error_for_the_sub
 TEST(thread_pool_failures, a_thread_that_never_runs_its_body_is_told_of_and_not_replaced_for_ever) {
     uncaught_log log;
     std::atomic<int> asked = 0;
+    gate dropped;  // the body, and all that comes of it
+    struct opens_at_its_end {
+        explicit opens_at_its_end(gate& g) : opened(g) {}
+        ~opens_at_its_end() { opened.open(); }
+        gate& opened;
+    };
     thread_pool_executor pool({.core_pool_size = 1,
                                .thread_factory =
                                    [&](std::function<void()> body) {
                                        ++asked;
-                                       return thread([body = std::move(body)] {});
+                                       return thread(
+                                           [after = std::make_shared<opens_at_its_end>(dropped),
+                                            body = std::move(body)] {});
                                    },
                                .hooks = {.uncaught_exception = log.hook()}});
     std::optional<future<void>> result;
@@ -428,8 +437,8 @@ TEST(thread_pool_failures, a_thread_that_never_runs_its_body_is_told_of_and_not_
     if (result) {
         EXPECT_THROW(result->get(), cancellation);
     }
-    EXPECT_TRUE(has_threads(pool, 0));
-    std::this_thread::sleep_for(short_delay);
+    ASSERT_TRUE(dropped.wait());
+    EXPECT_EQ(pool.pool_size(), 0);
     EXPECT_EQ(asked, 1);
     EXPECT_EQ(log.size(), result ? 1 : 0);
     pool.close();

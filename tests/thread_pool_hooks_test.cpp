@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -237,6 +238,27 @@ TEST(thread_pool_hooks, a_stop_requested_of_one_task_does_not_reach_the_next) {
         return stop.stop_requested() || this_thread::is_interrupted();
     });
     EXPECT_FALSE(next.get());
+}
+
+// RE-17
+TEST(thread_pool_hooks,
+     the_token_of_a_task_that_is_over_is_not_stopped_with_the_next_on_its_thread) {
+    std::stop_token of_the_first;
+    std::stop_token of_the_second;
+    gate entered;
+    gate may_end;
+    thread_pool_executor pool({.core_pool_size = 1});
+    pool.execute([&] { of_the_first = this_thread::stop_token(); });
+    pool.execute([&] {
+        of_the_second = this_thread::stop_token();
+        entered.open();
+        may_end.wait();
+    });
+    ASSERT_TRUE(entered.wait());
+    pool.shutdown_now();
+    EXPECT_FALSE(of_the_first.stop_requested());
+    EXPECT_TRUE(of_the_second.stop_requested());
+    may_end.open();
 }
 
 // RE-02, RE-03

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/attended_queue.hpp"
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
 
@@ -47,19 +48,22 @@ TEST(thread_pool_idle, an_idle_core_thread_stays_for_all_of_keep_alive) {
 
 // TPE-039
 TEST(thread_pool_idle, core_threads_stay_when_keep_alive_is_over) {
-    thread_pool_executor pool(2, 10, short_delay, room_for(10));
+    auto queue = std::make_unique<attended_queue<array_blocking_queue<task>>>(10);
+    const auto& attended = *queue;
+    thread_pool_executor pool(2, 10, 1ns, std::move(queue));
     pool.allow_core_thread_time_out(false);
     pump(pool, 2);
-    std::this_thread::sleep_for(2 * short_delay);
+    EXPECT_TRUE(eventually([&] { return attended.waiting_without_limit() == 2; }));
     EXPECT_EQ(pool.pool_size(), 2);
 }
 
 TEST(thread_pool_idle, shrinks_to_the_core_and_not_below) {
-    thread_pool_executor pool(4, 8, short_delay, no_room());
+    auto queue = std::make_unique<attended_queue<synchronous_queue<task>>>();
+    const auto& attended = *queue;
+    thread_pool_executor pool(4, 8, 1ms, std::move(queue));
     pump(pool, 8);
+    EXPECT_TRUE(eventually([&] { return attended.waiting_without_limit() == 4; }));
     EXPECT_TRUE(has_threads(pool, 4));
-    std::this_thread::sleep_for(2 * short_delay);
-    EXPECT_EQ(pool.pool_size(), 4);
     EXPECT_EQ(pool.largest_pool_size(), 8);
 }
 
@@ -207,10 +211,12 @@ TEST(thread_pool_idle, prestarting_does_not_chase_threads_that_leave_at_once) {
 
 TEST(thread_pool_idle, idle_threads_are_not_replaced_for_nothing) {
     const counting_factory factory;
-    thread_pool_executor pool(2, 4, 1ms, no_room(), factory);
+    auto queue = std::make_unique<attended_queue<synchronous_queue<task>>>();
+    const auto& attended = *queue;
+    thread_pool_executor pool(2, 4, 1ms, std::move(queue), factory);
     pump(pool, 4);
+    ASSERT_TRUE(eventually([&] { return attended.waiting_without_limit() == 2; }));
     ASSERT_TRUE(has_threads(pool, 2));
-    std::this_thread::sleep_for(short_delay);
     EXPECT_EQ(factory.asked(), 4);
 }
 

@@ -14,6 +14,7 @@
 
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
+#include "support/waiting_call.hpp"
 
 namespace cadre::testing {
 namespace {
@@ -165,6 +166,60 @@ TEST(thread_pool_nesting, a_task_may_shut_its_pool_down) {
         EXPECT_TRUE(pool.await_termination(guard));
         for (auto& each : all) EXPECT_TRUE(each.is_done());
     }
+}
+
+// The continuation comes to the only worker's queue while that worker waits for it.
+TEST(thread_pool_nesting, a_task_runs_the_continuation_it_waits_for_when_that_is_queued) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    future_task<int> source([] { return 1; });
+    auto after = source.get_future().then(pool, [](int i) { return i + 1; });
+    std::optional<waiting_thread> waiter;
+    gate known;
+    auto outer = pool.submit([&] {
+        waiter = waiting_thread::current();
+        known.open();
+        return after.get();
+    });
+    ASSERT_TRUE(known.wait());
+    ASSERT_TRUE(eventually([&] { return waiter->waits(); }));
+    source();
+    EXPECT_TRUE(outer.wait_for(guard));
+    pool.shutdown_now();  // ends a wait that nobody else would
+    EXPECT_EQ(outer.get(), 2);
+}
+
+TEST(thread_pool_nesting, a_wait_that_was_given_up_closes_no_circle) {
+    thread_pool_executor pool({.core_pool_size = 2});
+    shared_future<void> first;
+    future_task<void> second([&] { first.wait(); });
+    const auto second_is_done = second.get_future().share();
+    std::optional<thread_handle> gives_up;
+    gate known;
+    gate gave_up;
+    gate may_end;
+    first = pool.submit([&] {
+                    gives_up = thread_handle::current();
+                    known.open();
+                    EXPECT_THROW(second_is_done.wait(), interrupted);
+                    gave_up.open();
+                    may_end.wait();
+                })
+                .share();
+    ASSERT_TRUE(known.wait());
+    gives_up->interrupt();
+    ASSERT_TRUE(gave_up.wait());
+    std::optional<waiting_thread> waiter;
+    gate begun;
+    auto runs_it = pool.submit([&] {
+        waiter = waiting_thread::current();
+        begun.open();
+        second();
+    });
+    ASSERT_TRUE(begun.wait());
+    EXPECT_TRUE(eventually([&] { return second_is_done.is_done() || waiter->waits(); }));
+    may_end.open();
+    runs_it.get();
+    EXPECT_NO_THROW(second_is_done.get());
 }
 
 TEST(thread_pool_nesting, shutdown_now_from_a_task_interrupts_that_task_too) {

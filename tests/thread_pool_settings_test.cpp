@@ -139,14 +139,19 @@ TEST(thread_pool_settings, a_refused_resize_changes_nothing) {
 }
 
 TEST(thread_pool_settings, a_raised_core_starts_threads_for_what_is_queued) {
-    thread_pool_executor pool(1, 8, 1h, room_for(50));
-    held_tasks held(pool, 51);
-    ASSERT_TRUE(held.have_started(1));
-    EXPECT_EQ(pool.pool_size(), 1);
-    pool.set_core_pool_size(8);
-    EXPECT_TRUE(held.have_started(8));
-    EXPECT_EQ(pool.pool_size(), 8);
-    EXPECT_EQ(pool.queue().size(), 43u);
+    for (const bool with_the_maximum : {false, true}) {
+        thread_pool_executor pool(1, 8, 1h, room_for(50));
+        held_tasks held(pool, 51);
+        ASSERT_TRUE(held.have_started(1));
+        EXPECT_EQ(pool.pool_size(), 1);
+        if (with_the_maximum)
+            pool.resize(8, 9);
+        else
+            pool.set_core_pool_size(8);
+        EXPECT_TRUE(held.have_started(8));
+        EXPECT_EQ(pool.pool_size(), 8);
+        EXPECT_EQ(pool.queue().size(), 43u);
+    }
 }
 
 TEST(thread_pool_settings, a_raised_core_starts_no_more_threads_than_tasks_wait) {

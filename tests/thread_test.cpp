@@ -280,6 +280,14 @@ TEST(thread_attributes, give_the_thread_a_stack_of_at_least_that_size) {
     }
 }
 
+TEST(thread_attributes, give_the_thread_a_larger_stack_than_usual) {
+    std::size_t usual = 0;
+    cadre::thread([&] { usual = stack_size_here(); }).join();
+    std::size_t larger = 0;
+    cadre::thread({.stack_size = 2 * usual}, [&] { larger = stack_size_here(); }).join();
+    EXPECT_GE(larger, 2 * usual);
+}
+
 TEST(thread_attributes, refuse_a_stack_that_cannot_be) {
     EXPECT_THROW(cadre::thread({.stack_size = std::numeric_limits<std::size_t>::max()}, [] {}),
                  std::invalid_argument);

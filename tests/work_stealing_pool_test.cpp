@@ -9,6 +9,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
 #include "support/usage.hpp"
+#include "support/waiting_call.hpp"
 #include <cadre/executors.hpp>
 
 namespace cadre::testing {
@@ -400,6 +402,34 @@ TEST(work_stealing_pool, a_worker_cannot_await_the_end_of_its_pool) {
     work_stealing_pool pool({.parallelism = 1});
     EXPECT_THROW(pool.submit([&] { pool.close(); }).get(), illegal_state);
     EXPECT_FALSE(pool.is_shutdown());
+}
+
+// The second task comes while the thread that was called for the first is on its way: nobody is
+// called for it then, and the one that comes has to.
+TEST(work_stealing_pool, two_tasks_that_come_at_once_wake_two_threads) {
+    work_stealing_pool pool({.parallelism = 2});
+    const auto meet = [&](auto& first, auto& second) {
+        gate first_runs;
+        gate second_runs;
+        auto one = pool.submit([&] {
+            first = waiting_thread::current();
+            first_runs.open();
+            return second_runs.wait();
+        });
+        auto other = pool.submit([&] {
+            second = waiting_thread::current();
+            second_runs.open();
+            return first_runs.wait();
+        });
+        const bool met = one.get();
+        return other.get() && met;
+    };
+    std::optional<waiting_thread> first;
+    std::optional<waiting_thread> second;
+    for (int round = 0; round < 20; ++round) {
+        ASSERT_TRUE(meet(first, second)) << "round " << round;
+        ASSERT_TRUE(eventually([&] { return first->waits() && second->waits(); }));
+    }
 }
 
 TEST(work_stealing_pool, idle_threads_sleep) {

@@ -46,6 +46,7 @@ TABLE = [
     ("forks", "base"),
     ("leaning_count", "base"),
     ("pause", "base"),
+    ("right_of_way", "base"),
     ("wait_graph", "base"),
     ("context_lock", "base"),
     ("helper_scope", "base"),

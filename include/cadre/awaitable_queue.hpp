@@ -52,16 +52,20 @@ public:
     bool offer(T&& x) {
         std::unique_lock lock(state_->mutex);
         if (state_->closed || state_->items.size() >= state_->capacity) return false;
-        state_->hand_over(std::move(x), lock);
+        std::list<T> one;
+        one.push_back(std::move(x));
+        state_->hand_over(one, lock);
         return true;
     }
     /// Inserts x, waiting for room. Throws interrupted, or illegal_state if the queue is closed.
     void put(T x) {
+        std::list<T> one;  // before the wait: whoever is woken for the room must use it
+        one.push_back(std::move(x));
         std::unique_lock lock(state_->mutex);
         state_->not_full.wait(
             lock, [this] { return state_->closed || state_->items.size() < state_->capacity; });
         if (state_->closed) throw illegal_state("the queue is closed");
-        state_->hand_over(std::move(x), lock);
+        state_->hand_over(one, lock);
     }
     /// Removes and returns the head; nothing if there is none.
     std::optional<T> poll() { return state_->poll(); }
@@ -111,10 +115,8 @@ private:
     public:
         explicit shared_state(std::size_t room) : capacity(room) {}
 
-        /// Gives x to the taker that has waited longest, else to the queue. Unlocks.
-        void hand_over(T&& x, std::unique_lock<std::mutex>& lock) {
-            std::list<T> one;
-            one.push_back(std::move(x));
+        /// Gives it to the taker that has waited longest, else to the queue. Unlocks.
+        void hand_over(std::list<T>& one, std::unique_lock<std::mutex>& lock) {
             if (takers.empty()) {
                 items.splice(items.end(), one);
                 lock.unlock();

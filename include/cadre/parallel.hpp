@@ -8,7 +8,9 @@
 #include <iterator>
 #include <optional>
 #include <ranges>
+#include <stdexcept>
 #include <stop_token>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -16,6 +18,7 @@
 #include <cadre/detail/export.hpp>
 #include <cadre/executor.hpp>
 #include <cadre/function_ref.hpp>
+#include <cadre/task.hpp>
 #include <cadre/thread.hpp>
 
 /// Loops over ranges, spread over the threads of an executor and the calling one.
@@ -37,6 +40,8 @@
 /// up to 4096 of them. Functions are called from several threads at once, and refer to nothing of
 /// these calls after they have returned.
 ///
+/// All throw std::invalid_argument for an empty function or a negative concurrency.
+///
 /// A range that can be gone through more than once will do: of one without random access or size,
 /// as a list, a map or a filtered view, the caller first notes where each element is.
 
@@ -53,6 +58,11 @@ struct parallel_options {
 };
 
 namespace detail {
+
+template <class F>
+void refuse_empty(const char* which, const F& f) {
+    if (is_empty_callable(f)) throw std::invalid_argument(std::string(which) + " is empty");
+}
 
 /// Numbers from 0 to count, cut into chunks that threads take one after the other.
 class CADRE_API chunked_work {
@@ -109,6 +119,7 @@ private:
 template <std::ranges::forward_range Range, class F>
     requires std::invocable<F&, std::ranges::range_reference_t<Range>>
 void parallel_for(executor& where, Range&& range, F f, parallel_options how = {}) {
+    detail::refuse_empty("f", f);
     const detail::numbered elements(range);
     detail::chunked_work(elements.size(), std::move(how))
         .run(where, [&](std::size_t from, std::size_t to) {
@@ -121,6 +132,7 @@ void parallel_for(executor& where, Range&& range, F f, parallel_options how = {}
 template <std::integral First, std::integral Last, class F>
     requires std::invocable<F&, std::common_type_t<First, Last>>
 void parallel_for(executor& where, First first, Last last, F f, parallel_options how = {}) {
+    detail::refuse_empty("f", f);
     // Counted without a sign: the distance may be too large for the type.
     const auto from = static_cast<std::uintmax_t>(first);
     const auto count =
@@ -139,6 +151,7 @@ template <std::ranges::forward_range Range, std::random_access_iterator Out, cla
         Out, std::invoke_result_t<F&, std::ranges::range_reference_t<Range>>>
         Out parallel_transform(executor& where, Range&& range, Out out, F f,
                                parallel_options how = {}) {
+        detail::refuse_empty("f", f);
         using distance = std::iter_difference_t<Out>;
         const detail::numbered elements(range);
         detail::chunked_work(elements.size(), std::move(how))
@@ -153,6 +166,7 @@ template <std::ranges::forward_range Range, std::random_access_iterator Out, cla
 template <std::ranges::forward_range Range, class F>
     requires std::invocable<F&, std::ranges::range_reference_t<Range>>
 auto parallel_transform(executor& where, Range&& range, F f, parallel_options how = {}) {
+    detail::refuse_empty("f", f);
     using result = std::decay_t<std::invoke_result_t<F&, std::ranges::range_reference_t<Range>>>;
     const detail::numbered elements(range);
     const detail::chunked_work work(elements.size(), std::move(how));
@@ -188,6 +202,8 @@ template <std::ranges::forward_range Range, class T, class Op, class Project>
                             T>&& std::convertible_to<std::invoke_result_t<Op&, T, T>, T>)
 T parallel_reduce(executor& where, Range&& range, T init, Op op, Project project,
                   parallel_options how = {}) {
+    detail::refuse_empty("op", op);
+    detail::refuse_empty("project", project);
     const detail::numbered elements(range);
     const detail::chunked_work work(elements.size(), std::move(how));
     std::vector<std::optional<T>> parts(work.chunks());

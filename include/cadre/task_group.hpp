@@ -193,21 +193,18 @@ public:
     task_group(const task_group&) = delete;
     task_group& operator=(const task_group&) = delete;
 
-    /// Adds f, called with a std::stop_token if it takes one. The future may be dropped. If the
-    /// group is stopped, f never runs. Throws std::invalid_argument if f is empty.
-    template <class F>
-    auto submit(F&& f) -> future<detail::task_result_t<std::decay_t<F>>> {
-        using result = detail::task_result_t<std::decay_t<F>>;
-        using child = detail::group_child<std::decay_t<F>>;
-        using note = detail::group_core::completion_note;
-        using core = detail::runnable_core<result, child, note>;
+    /// Adds f(args...), called with a std::stop_token first if it takes one; f and the arguments
+    /// are copied or moved, as with std::thread. The future may be dropped. If the group is
+    /// stopped, f never runs. Throws std::invalid_argument if f is empty.
+    template <class F, class... Args>
+    auto submit(F&& f, Args&&... args)
+        -> future<detail::task_result_t<std::decay_t<F>, std::decay_t<Args>...>> {
         if (detail::is_empty_callable(f)) throw std::invalid_argument("the callable is empty");
-        auto made = detail::intrusive_ptr<core>::adopt(new core(
-            child{detail::group_core::membership(*core_), std::forward<F>(f)}, note{core_}));
-        made->done_function().child = made.get();
-        made->callable().place.enter(*made);
-        start(made);
-        return detail::future_access::make<result>(std::move(made));
+        if constexpr (sizeof...(Args) == 0)
+            return add(std::forward<F>(f));
+        else
+            return add(detail::bound<std::decay_t<F>, std::decay_t<Args>...>{
+                std::forward<F>(f), {std::forward<Args>(args)...}});
     }
 
     /// Returns when every child is over and its future complete. Throws what the first to fail
@@ -222,6 +219,19 @@ public:
     bool is_stopped() const { return core_->is_stopped(); }
 
 private:
+    template <class F>
+    auto add(F&& f) {
+        using result = detail::task_result_t<std::decay_t<F>>;
+        using child = detail::group_child<std::decay_t<F>>;
+        using note = detail::group_core::completion_note;
+        using core = detail::runnable_core<result, child, note>;
+        auto made = detail::intrusive_ptr<core>::adopt(new core(
+            child{detail::group_core::membership(*core_), std::forward<F>(f)}, note{core_}));
+        made->done_function().child = made.get();
+        made->callable().place.enter(*made);
+        start(made);
+        return detail::future_access::make<result>(std::move(made));
+    }
     void start(detail::intrusive_ptr<detail::future_core> child);
 
     executor& where_;

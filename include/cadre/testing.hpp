@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <cadre/clock.hpp>
+#include <cadre/detail/duration.hpp>
 #include <cadre/detail/export.hpp>
 
 namespace cadre {
@@ -37,7 +38,12 @@ public:
 
     /// Moves time on by d, from one time that a scheduler waits for to the next; at each, waits
     /// until all that is due has run. Not from a task that runs on this clock.
+    /// Throws std::invalid_argument if d is negative.
     void advance(std::chrono::nanoseconds d);
+    template <class Rep, class Period>
+    void advance(std::chrono::duration<Rep, Period> d) {
+        advance(detail::saturated(d));
+    }
     /// The same, up to this time; no effect if it has passed. The end of the clock itself never
     /// comes.
     void advance_to(std::chrono::steady_clock::time_point t);

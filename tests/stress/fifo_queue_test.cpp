@@ -104,14 +104,18 @@ TEST_P(fifo_queue_visitors, take_each_element_once_and_in_order) {
         order seen;
         for (int round = 0; !over(); ++round) {
             std::vector<parcel> out;
-            if (round % 3 == 0) {
+            if (round % 4 == 0) {
                 queue->drain_to(out, 5);
                 for (const parcel& p : out) check(seen, p);
-            } else if (round % 3 == 1) {
+            } else if (round % 4 == 1) {
                 queue->extract_if([](const parcel& p) { return p.number % 7 == 0; }, out, 3);
                 for (const parcel& p : out) got.add(p);
-            } else if (auto p = queue->extract_first(
-                           [](const parcel& q) { return q.number % 11 == 0; })) {
+            } else if (round % 4 == 2) {
+                if (auto p =
+                        queue->extract_first([](const parcel& q) { return q.number % 11 == 0; }))
+                    got.add(*p);
+            } else if (auto p = queue->as_fifo()->extract_only(
+                           [](const parcel& q) { return q.number % 5 == 0; })) {
                 got.add(*p);
             }
         }

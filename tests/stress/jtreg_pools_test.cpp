@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/attended_queue.hpp"
 #include "support/checks.hpp"
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
@@ -174,7 +175,9 @@ TEST(jtreg_thread_pool_executor, throwing_tasks) {
 TEST(jtreg_thread_pool_executor, time_out_shrink) {
     checks check;
     constexpr int n = 4;
-    thread_pool_executor pool(n, 2 * n, short_delay, no_room());
+    auto queue = std::make_unique<attended_queue<synchronous_queue<task>>>();
+    const auto& attended = *queue;
+    thread_pool_executor pool(n, 2 * n, short_delay, std::move(queue));
     const watched_scope watched_pool(pool);
     {
         held_tasks held(pool, 2 * n);
@@ -182,13 +185,8 @@ TEST(jtreg_thread_pool_executor, time_out_shrink) {
         check(pool.pool_size() == 2 * n);
         check(pool.active_count() == 2 * n);
     }
+    check(eventually([&] { return attended.waiting_without_limit() == n; }));
     check(has_threads(pool, n));
-    bool ever_below = false;
-    for (int look = 0; look < 50; ++look) {
-        std::this_thread::sleep_for(1ms);
-        ever_below = ever_below || pool.pool_size() < n;
-    }
-    check(!ever_below);
     check(pool.largest_pool_size() == 2 * n);
     check(has_completed(pool, 2 * n));
     pool.shutdown();
@@ -203,7 +201,9 @@ TEST(jtreg_thread_pool_executor, time_out_shrink) {
 TEST(jtreg_thread_pool_executor, config_changes) {
     constexpr int n = 3;
     const thread_group threads;
-    thread_pool_executor pool(n, 4 * n, 1h, no_room(), threads);
+    auto queue = std::make_unique<attended_queue<synchronous_queue<task>>>();
+    const auto& attended = *queue;
+    thread_pool_executor pool(n, 4 * n, 1h, std::move(queue), threads);
     const watched_scope watched_pool(pool);
     {
         held_tasks held(pool, 4 * n);
@@ -217,7 +217,7 @@ TEST(jtreg_thread_pool_executor, config_changes) {
     EXPECT_THROW(pool.set_core_pool_size(2 * n + 1), std::invalid_argument);
     pool.set_core_pool_size(2 * n);
     pool.set_keep_alive(1ms);
-    std::this_thread::sleep_for(5ms);
+    EXPECT_TRUE(eventually([&] { return attended.waiting_without_limit() == 2 * n; }));
     EXPECT_EQ(pool.pool_size(), 2 * n) << "the core stays";
     pool.set_core_pool_size(n);
     EXPECT_TRUE(threads.have_ended(3 * n)) << "idle ones beyond the core leave";

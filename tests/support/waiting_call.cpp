@@ -51,6 +51,10 @@ bool waiting_thread::waits() const {
 
 waiting_call::waiting_call(std::function<void()> call)
     : thread_([this, call = std::move(call)] { run(call); }) {
+    settle();
+}
+
+void waiting_call::settle() const {
     if (!eventually([&] { return over_ || (has_begun_ && caller_->waits()); }))
         ADD_FAILURE() << "the call neither waits nor ends";
 }

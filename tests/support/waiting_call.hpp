@@ -40,6 +40,9 @@ public:
     waiting_call& operator=(const waiting_call&) = delete;
 
     void interrupt() { thread_.interrupt(); }
+    /// After something that may have ended it: returns when its thread waits again, or the call is
+    /// over.
+    void settle() const;
     /// False as long as the call has not ended, whichever way.
     bool is_over() const { return over_; }
     /// Waits for the end of the call. True if it returned.

@@ -36,7 +36,7 @@ thread_local bool malloc_failed = false;
 
 #if !CADRE_UNDER_SANITIZER
 extern "C" void* __libc_malloc(std::size_t);
-extern "C" void* malloc(std::size_t size) {
+extern "C" void* malloc(std::size_t size) noexcept {  // as malloc.h has it
     if (succeeding_mallocs == 0) {
         malloc_failed = true;
         return nullptr;

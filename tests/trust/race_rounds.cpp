@@ -44,38 +44,54 @@ constexpr auto never = 10min;
     std::_Exit(1);
 }
 
+/// Waits until a number is another one, and returns that. For a few microseconds it is looked at,
+/// so that two who run at once go on together; then the thread sleeps. One that yields instead
+/// waits for a whole turn of whatever else the machine has to do, a compiler for example.
+int next_after(int seen, const std::atomic<int>& number) {
+    for (int looks = 0; looks < 1000; ++looks)
+        if (const int now = number.load(); now != seen) return now;
+    number.wait(seen);
+    return number.load();
+}
+/// Says so to the one who waits for it.
+void set(std::atomic<int>& number, int value) {
+    number.store(value);
+    number.notify_one();
+}
+
 /// Two threads that begin each round together: the driver, and one that is kept for it.
 class pair_of_threads {
 public:
     ~pair_of_threads() {
-        over_ = true;
-        ++round_;
+        side_ = nullptr;
+        set(round_, round_ + 1);
         other_.join();
     }
-    /// Both sides have returned when this does. `other` may be called while `mine` still runs.
+    /// Both sides have returned when this does.
     void play(const std::function<void()>& mine, const std::function<void()>& other) {
         side_ = &other;
-        finished_ = false;
-        ++round_;
+        const int before = round_;
+        set(round_, before + 1);
+        next_after(before, begun_);
         mine();
-        while (!finished_) std::this_thread::yield();
+        next_after(before, finished_);
     }
 
 private:
     void run() {
-        for (int seen = 0;;) {
-            while (round_ == seen) std::this_thread::yield();
-            ++seen;
-            if (over_) return;
+        for (int round = 0;;) {
+            round = next_after(round, round_);
+            if (side_ == nullptr) return;
+            set(begun_, round);
             (*side_)();
-            finished_ = true;
+            set(finished_, round);
         }
     }
 
-    const std::function<void()>* side_ = nullptr;
-    std::atomic<int> round_ = 0;
-    std::atomic<bool> finished_ = false;
-    std::atomic<bool> over_ = false;
+    const std::function<void()>* side_ = nullptr;  // written before round_; null: it is over
+    std::atomic<int> round_ = 0;                   // the driver's
+    std::atomic<int> begun_ = 0;                   // the other's, as is the next
+    std::atomic<int> finished_ = 0;
     std::thread other_{[this] { run(); }};  // the last member
 };
 
@@ -139,7 +155,7 @@ void keep_alive_against_submit(driver& d) {
             0, 2, 1us + d.moment(30), std::make_unique<linked_blocking_queue<task>>());
     auto result = pool->submit([] {});
     d.expect(result.wait_for(never), "a task is stranded");
-    if (d.random() % 4 == 0) std::this_thread::yield();
+    if (d.random() % 4 == 0) std::this_thread::sleep_for(d.moment(30));
 }
 
 // QU-05: both sides of a hand-over that may time out agree whether it took place.
@@ -161,7 +177,7 @@ void interrupt_against_put(driver& d) {
     thread_local linked_blocking_queue<int> queue;
     auto& shared = queue;  // the driver's: a thread_local is not captured by its name
     std::optional<thread_handle> victim;
-    std::atomic<bool> known = false;
+    std::atomic<int> known = 0;
     std::atomic<int> taken = 0;
     int expected = 1;
     const auto take = [&] {
@@ -169,14 +185,14 @@ void interrupt_against_put(driver& d) {
         ++taken;
     };
     const auto disturb = [&] {
-        while (!known) std::this_thread::yield();
+        next_after(0, known);
         shared.put(1);
         victim->interrupt();
     };
     d.play([&] { more.play(disturb, take); },
            [&] {
                victim.emplace(thread_handle::current());
-               known = true;
+               set(known, 1);
                try {
                    take();
                } catch (const interrupted&) {
@@ -184,7 +200,9 @@ void interrupt_against_put(driver& d) {
                }
                expected = 2;
                (void)shared.offer(2);  // which no interrupt disturbs
-               while (!this_thread::interrupted()) std::this_thread::yield();
+               try {
+                   this_thread::sleep_for(never);
+               } catch (const interrupted&) {}
            });
     d.expect(taken == expected && shared.empty(), "an element is lost");
 }
@@ -225,17 +243,17 @@ void then_against_complete(driver& d) {
 template <class Wait>
 void interrupt_against_wait(driver& d, Wait wait) {
     std::optional<thread_handle> waiter;
-    std::atomic<bool> known = false;
+    std::atomic<int> known = 0;
     bool was_interrupted = false;
     d.play(
         [&] {
-            while (!known) std::this_thread::yield();
+            next_after(0, known);
             if (d.random() % 2 == 0) std::this_thread::yield();
             waiter->interrupt();
         },
         [&] {
             waiter.emplace(thread_handle::current());
-            known = true;
+            set(known, 1);
             try {
                 wait();
             } catch (const interrupted&) {
@@ -297,7 +315,8 @@ constexpr named_race races[] = {
 };
 
 int play_all(std::optional<long> wanted, std::chrono::seconds limit, const char* only) {
-    constexpr long drivers = 2;
+    constexpr long drivers =
+        8;  // they wait more than they work: for each other, and for perturb.so
     const unsigned seed = std::random_device()();
     std::cout << "seed " << seed << std::endl;
     std::atomic<std::uint64_t> played = 0;

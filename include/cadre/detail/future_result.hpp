@@ -58,6 +58,12 @@ struct bound {
             },
             arguments);
     }
+    std::string_view task_name() const noexcept requires has_annotations<F> {
+        return function.task_name();
+    }
+    int task_priority() const noexcept requires has_annotations<F> {
+        return function.task_priority();
+    }
 };
 
 /// How a value of type T is kept.

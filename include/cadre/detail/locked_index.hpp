@@ -40,6 +40,9 @@ public:
         if (word_.exchange(index << flag_bits) & contended) wake_one();
     }
 
+    /// For who holds it: the number is less by one, for all to see.
+    void move_back() noexcept { word_.fetch_sub(std::uint64_t{1} << flag_bits); }
+
 private:
     static constexpr int flag_bits = 2;
     static constexpr std::uint64_t taken = 1;
@@ -60,6 +63,12 @@ public:
     ~index_scope() { index_.unlock(value); }
     index_scope(const index_scope&) = delete;
     index_scope& operator=(const index_scope&) = delete;
+
+    /// Does not wait for the end of the scope.
+    void move_back() noexcept {
+        --value;
+        index_.move_back();
+    }
 
     std::uint64_t value;
 

@@ -22,13 +22,18 @@ namespace cadre::detail {
 
 /// The FIFO queue of pools: bounded or not, unfair, made for many short visits.
 ///
-/// Elements have the indices [head, tail), which only grow. tail_ is a lock too: putters fill the
-/// slot at the tail while they hold it, and publish it by letting go. Takers hold nothing: who
-/// moves head_ on from an index by compare-exchange owns the element there, and moves it away in
-/// its own time. What looks at elements in the middle, or takes them out, holds tail_ and closes
-/// head_, so that between the two nothing moves. It may move elements towards the tail and then
-/// open head_ further on, but never leaves head_ where it was with another element there: a taker
-/// may have read it before and exchange it after.
+/// Elements have the indices [head, tail). tail_ is a lock too: putters fill the slot at the tail
+/// while they hold it, and publish it by letting go. Takers hold nothing: who moves head_ on from
+/// an index by compare-exchange owns the element there, and moves it away in its own time. What
+/// looks at elements in the middle, or takes them out, holds tail_ and closes head_, so that
+/// between the two nothing moves. It may move elements towards the tail and then open head_ further
+/// on, but never leaves head_ where it was with another element there: a taker may have read it
+/// before and exchange it after.
+///
+/// It may also move elements towards the head, if that is the shorter way, and the tail back; never
+/// the element at the head itself. So a taker that saw an element at the head still finds it there,
+/// but a tail that was read earlier may be too far on. From then on head_ says so, for good: takers
+/// do without known_tail_, and who claims more than one holds tail_.
 ///
 /// Those who find nothing, or no room, sleep in a wait_room. A putter calls a taker while it holds
 /// tail_, which a taker takes for its last look. A taker publishes room by the exchange of head_,
@@ -60,7 +65,8 @@ public:
         for (;;) {
             const std::uint64_t head = head_.load();
             const std::uint64_t tail = tail_.load();
-            if ((head_.load() ^ head) <= closed) return tail - (head >> head_shift);
+            if (head_.load() >> head_shift == head >> head_shift)
+                return tail - (head >> head_shift);
         }
     }
     std::size_t remaining_capacity() const override {
@@ -69,7 +75,7 @@ public:
     }
     std::size_t drain_to(std::vector<T>& out, std::size_t max = npos) override {
         make_room(out, std::min(max, size()));
-        const auto [first, last] = claim(std::min(max, out.capacity() - out.size()));
+        const auto [first, last] = claim_many(std::min(max, out.capacity() - out.size()));
         for (auto i = first; i != last; ++i) out.push_back(slots_.at(i).take());
         many_left(max == npos);
         return last - first;
@@ -83,6 +89,14 @@ public:
     std::optional<T> extract_first(function_ref<bool(const T&)> wanted) override {
         std::uint64_t vacant = 0;
         auto found = standstill(*this).extract_first(wanted, vacant);
+        if (found) left(vacant);
+        return found;
+    }
+    /// extract_first(), where `wanted` accepts one element at most: quick if that is near the head
+    /// or the tail.
+    std::optional<T> extract_only(function_ref<bool(const T&)> wanted) {
+        std::uint64_t vacant = 0;
+        auto found = standstill(*this).extract_only(wanted, vacant);
         if (found) left(vacant);
         return found;
     }
@@ -111,6 +125,10 @@ public:
     /// Moves the head into x; false, with x untouched, if there is none.
     bool try_take(T& x) noexcept {
         std::uint64_t index = 0;
+        return try_take(x, index);
+    }
+    /// The same; index: its running number.
+    bool try_take(T& x, std::uint64_t& index) noexcept {
         if (!claim_head(index)) return false;
         slots_.at(index).take_to(x);
         left(index);
@@ -118,7 +136,7 @@ public:
     }
 
     void clear() override {
-        const auto [first, last] = claim(npos);
+        const auto [first, last] = claim_many(npos);
         for (auto i = first; i != last; ++i) static_cast<void>(slots_.at(i).take());
         many_left(true);
     }
@@ -154,14 +172,18 @@ protected:
 
 private:
     static constexpr auto no_limit = std::chrono::nanoseconds::max();
-    static constexpr std::uint64_t closed = 1;  // in head_, below the index
-    static constexpr int head_shift = 1;
+    static constexpr std::uint64_t closed = 1;      // in head_, below the index, as the next
+    static constexpr std::uint64_t moved_back = 2;  // the tail was, at least once
+    static constexpr int head_shift = 2;
+    static constexpr std::uint64_t one = std::uint64_t{1} << head_shift;  // element, for head_
 
     /// While it lives, nobody puts or takes.
     struct standstill {
         explicit standstill(fifo_queue& q)
-            : queue(q), tail(q.tail_), head(q.head_.fetch_or(closed) >> head_shift) {}
-        ~standstill() { queue.head_.store(head << head_shift); }
+            : queue(q), tail(q.tail_), flags(q.head_.fetch_or(closed)), head(flags >> head_shift) {
+            flags &= moved_back;
+        }
+        ~standstill() { queue.head_.store(head << head_shift | flags); }
         standstill(const standstill&) = delete;
         standstill& operator=(const standstill&) = delete;
 
@@ -169,12 +191,15 @@ private:
                                std::size_t max);
         /// vacant: the index of the slot that has no element any more.
         std::optional<T> extract_first(function_ref<bool(const T&)> wanted, std::uint64_t& vacant);
+        std::optional<T> extract_only(function_ref<bool(const T&)> wanted, std::uint64_t& vacant);
+        std::optional<T> extract_at(std::uint64_t at, std::uint64_t& vacant);
         void move(std::uint64_t from, std::uint64_t to) noexcept {
             queue.slots_.at(to).fill(queue.slots_.at(from).take());
         }
 
         fifo_queue& queue;
         index_scope tail;  // let go of after head_ is open again
+        std::uint64_t flags;
         std::uint64_t head;
     };
 
@@ -221,8 +246,10 @@ private:
         if (takers_.wants_call() && has_elements()) takers_.call();
     }
 
-    /// The look of a taker that is to sleep: not past a putter that has not seen it yet.
+    /// The look of a taker that is to sleep. That there is nothing, it believes only under tail_:
+    /// not past a putter that has not seen it yet.
     bool has_elements() noexcept {
+        if (head_.load() >> head_shift != tail_.load()) return true;
         const index_scope tail(tail_);
         return head_.load() >> head_shift != tail.value;
     }
@@ -239,8 +266,8 @@ private:
     bool is_full() const noexcept {
         const std::size_t capacity = capacity_.load(std::memory_order_relaxed);
         if (capacity == npos) return false;
-        // The tail first: when the head is read, there are at least so many. A head that has gone
-        // past that tail meanwhile makes the difference negative.
+        // The tail first: when it was read the head was no further on, so there were at least so
+        // many. A head that has gone past that tail meanwhile makes the difference negative.
         const auto tail = static_cast<std::int64_t>(tail_.load());
         const auto no_room = [&](std::uint64_t head) {
             const auto size = tail - static_cast<std::int64_t>(head);
@@ -256,21 +283,17 @@ private:
 
     bool claim_head(std::uint64_t& index) noexcept {
         std::uint64_t seen = head_.load();
-        // acquire: pairs with the release in claim().
-        while (!(seen & closed) &&
+        // acquire: pairs with the release in claim_slowly().
+        while (!(seen & (closed | moved_back)) &&
                static_cast<std::int64_t>(known_tail_.load(std::memory_order_acquire) -
                                          (seen >> head_shift)) > 0) {
-            if (!head_.compare_exchange_weak(seen, seen + (std::uint64_t{1} << head_shift)))
-                continue;
+            if (!head_.compare_exchange_weak(seen, seen + one)) continue;
             index = seen >> head_shift;
             return true;
         }
-        const auto [first, last] = claim(1);
-        index = first;
-        return first != last;
+        return claim_slowly(index);
     }
-    /// Makes up to `max` elements, from the head on, the caller's own.
-    std::pair<std::uint64_t, std::uint64_t> claim(std::uint64_t max) noexcept {
+    bool claim_slowly(std::uint64_t& index) noexcept {
         std::uint64_t seen = head_.load();
         for (;;) {
             if (seen & closed) {
@@ -278,18 +301,26 @@ private:
                 seen = head_.load();
                 continue;
             }
-            const std::uint64_t first = seen >> head_shift;
-            // acquire: pairs with the release below, by which one taker tells the others of what
-            // it saw published. It may be older than what another taker has seen.
-            std::uint64_t tail = known_tail_.load(std::memory_order_acquire);
-            if (max > 1 || static_cast<std::int64_t>(tail - first) <= 0) {
-                tail = tail_.load();
-                if (tail == first) return {first, first};
-                known_tail_.store(tail, std::memory_order_release);
-            }
-            const std::uint64_t last = first + std::min(max, tail - first);
+            index = seen >> head_shift;
+            // After head_: as long as that does not change, an element seen here stays.
+            const std::uint64_t tail = tail_.load();
+            if (tail == index) return false;
+            // release: by this one taker tells the others of what it saw published. It may be older
+            // than what another taker has seen, and, if head_ changes, too far on.
+            if (!(seen & moved_back)) known_tail_.store(tail, std::memory_order_release);
             CADRE_SCHEDULE_POINT("the head of a queue");
-            if (head_.compare_exchange_weak(seen, last << head_shift)) return {first, last};
+            if (head_.compare_exchange_weak(seen, seen + one)) return true;
+        }
+    }
+    /// Makes up to `max` elements, from the head on, the caller's own.
+    std::pair<std::uint64_t, std::uint64_t> claim_many(std::uint64_t max) noexcept {
+        const index_scope tail(tail_);  // so head_ is open
+        std::uint64_t seen = head_.load();
+        for (;;) {
+            const std::uint64_t first = seen >> head_shift;
+            const std::uint64_t count = std::min(max, tail.value - first);
+            if (head_.compare_exchange_weak(seen, seen + count * one))
+                return {first, first + count};
         }
     }
     T taken(std::uint64_t index) noexcept {
@@ -351,13 +382,40 @@ std::size_t fifo_queue<T>::standstill::extract_if(function_ref<bool(const T&)> w
 template <class T>
 std::optional<T> fifo_queue<T>::standstill::extract_first(function_ref<bool(const T&)> wanted,
                                                           std::uint64_t& vacant) {
+    for (auto at = head; at != tail.value; ++at)
+        if (wanted(queue.slots_.at(at).value())) return extract_at(at, vacant);
+    return std::nullopt;
+}
+
+/// From both ends to the middle.
+template <class T>
+std::optional<T> fifo_queue<T>::standstill::extract_only(function_ref<bool(const T&)> wanted,
+                                                         std::uint64_t& vacant) {
     auto& slots = queue.slots_;
-    auto at = head;
-    while (at != tail.value && !wanted(slots.at(at).value())) ++at;
-    if (at == tail.value) return std::nullopt;
-    std::optional<T> found(std::in_place, slots.at(at).take());
-    for (; at != head; --at) move(at - 1, at);
-    vacant = head++;
+    for (auto first = head, last = tail.value; first != last; ++first) {
+        if (wanted(slots.at(--last).value())) return extract_at(last, vacant);
+        if (first == last) break;
+        if (wanted(slots.at(first).value())) return extract_at(first, vacant);
+    }
+    return std::nullopt;
+}
+
+/// Those on the shorter side move up into the gap. The tail moves back only if that spares much,
+/// for takers are a little slower after it.
+template <class T>
+std::optional<T> fifo_queue<T>::standstill::extract_at(std::uint64_t at, std::uint64_t& vacant) {
+    constexpr std::uint64_t much = 64;
+    std::optional<T> found(std::in_place, queue.slots_.at(at).take());
+    if (at - head < tail.value - at + much) {
+        for (; at != head; --at) move(at - 1, at);
+        vacant = head++;
+    } else {
+        while (++at != tail.value) move(at, at - 1);
+        tail.move_back();  // before head_ is open again
+        vacant = tail.value;
+        queue.slots_.move_back(vacant);
+        flags = moved_back;
+    }
     return found;
 }
 

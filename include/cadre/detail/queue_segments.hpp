@@ -70,9 +70,9 @@ private:
     };
 };
 
-/// Slots for the indices [first, last) of a queue, both of which only grow, in segments that are
-/// used again when all their elements have left. All members but at() and
-/// is_wasteful() are for one thread at a time.
+/// Slots for the indices [first, last) of a queue, in segments that are used again when all their
+/// elements have left. `first` only grows, `last` may go back by one at a time. All members but
+/// at() and is_wasteful() are for one thread at a time.
 ///
 /// at() may be called by any thread for an index that it owns: one whose element it has put or is
 /// to take. It finds the segment through the directory, a ring of pointers, which is replaced by
@@ -149,11 +149,14 @@ public:
             for (std::size_t i = 0; i < slots(); ++i)
                 if (!s[i].is_vacant()) return;
             first_hint_.store(++first_segment_, std::memory_order_relaxed);
-            if (spare_count_ < most_spares() || is_in_block(s))
-                add_spare(s);
-            else
-                release(s);
+            keep_or_release(s);
         }
+    }
+    /// The slot for `last`, of the element that was put last, is the next to be filled again.
+    void move_back(std::uint64_t last) noexcept {
+        if (last >> shift_ == end_segment_ - 1) return;
+        keep_or_release(segment(--end_segment_));
+        last_segment_ = segment(end_segment_ - 1);
     }
     /// Gives spare memory back.
     void trim() noexcept {
@@ -217,6 +220,12 @@ private:
             recycled_segment_delete(s);
         else
             std::allocator<slot>().deallocate(s, slots());
+    }
+    void keep_or_release(slot* s) noexcept {
+        if (spare_count_ < most_spares() || is_in_block(s))
+            add_spare(s);
+        else
+            release(s);
     }
     void add_spare(slot* s) noexcept {
         spares_ = ::new (static_cast<void*>(s)) spare{spares_};

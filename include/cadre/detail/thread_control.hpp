@@ -16,6 +16,7 @@
 #include <cadre/detail/duration.hpp>
 #include <cadre/detail/export.hpp>
 #include <cadre/detail/intrusive_ptr.hpp>
+#include <cadre/detail/schedule_point.hpp>
 
 namespace cadre::detail {
 
@@ -159,16 +160,17 @@ public:
     void request_stop_all() noexcept;
     /// True after that: the pool that the thread works for has stopped.
     bool is_told_to_stop() const;
-    /// True if a task of the thread has asked for its token.
-    bool has_stop_sources() const;
+    /// request_stop_all() if there is no token to be stopped, so that no users' code runs; else
+    /// false.
+    bool stop_if_no_sources() noexcept;
+    /// Appends those of the tasks that the thread runs and that have asked for their token; none
+    /// if there is no memory for them.
+    void copy_stop_sources(std::vector<std::stop_source>& to) const noexcept;
 
     std::string name() const;
     void rename(std::string name);
     /// Of a thread that has only just been made: waits until it is there.
-    std::thread::id id() const noexcept {
-        id_.wait(std::thread::id());
-        return id_.load();
-    }
+    std::thread::id id() const noexcept;
 
     /// The thread is over: interrupts have no effect any more, and none is pending.
     void end() noexcept;
@@ -195,6 +197,7 @@ private:
     void make_current() noexcept;
     void raise(std::uint32_t bit) noexcept;
     bool take(std::uint32_t bit) noexcept {
+        CADRE_SCHEDULE_POINT("a look at a flag");
         return (flags_.load() & bit) && (flags_.fetch_and(~bit) & bit);
     }
 
@@ -203,7 +206,8 @@ private:
     std::uint32_t visible_ = interrupted_bit;  // which flags end a wait; the thread's own
     bool only_nudged_ = false;                 // the thread's own
     std::atomic<std::uint32_t> references_ = 1;
-    std::atomic<std::thread::id> id_{};
+    mutable std::atomic<std::uint32_t> id_is_ = 0;  // a futex; see thread_control.cpp
+    std::atomic<std::thread::id> id_{};             // written before id_is_
     std::atomic<bool> ended_ = false;
     stop_slot* held_for_fork_ = nullptr;  // the thread's own
 

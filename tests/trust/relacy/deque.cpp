@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // src/work_stealing_deque.hpp, the very header: an owner that pushes and pops while two thieves
-// steal. Each element goes to one of them, who sees what the owner wrote before the push.
+// steal. Each element goes to one of them, who sees what the owner wrote before the push. And
+// WK-12, as work_stealing_queue.cpp has it: the owner pushes and then looks whether anybody sleeps,
+// a worker says that it sleeps and then looks whether there is anything. One of them sees the
+// other.
 
 #include "simulated.hpp"
 
@@ -53,6 +56,31 @@ struct deque_suite : rl::test_suite<deque_suite, 3> {
     }
 };
 
+struct sleeper_suite : rl::test_suite<sleeper_suite, 2> {
+    struct element {};
+    detail::work_stealing_deque<element> deque;
+    element work;
+    detail::std::atomic<int> wants_call = 0;  // of work_stealing_room.hpp
+    rl::var<int> called;
+    rl::var<int> stays_awake;
+
+    void before() {
+        VAR(called) = 0;
+        VAR(stays_awake) = 0;
+        deque.make_room();
+    }
+    void thread(unsigned index) {
+        if (index == 0) {
+            deque.push(&work);
+            VAR(called) = wants_call.load();
+        } else {
+            wants_call.store(1);
+            VAR(stays_awake) = deque.size() > 0 ? 1 : 0;
+        }
+    }
+    void after() { RL_ASSERT(VAR(called) == 1 || VAR(stays_awake) == 1); }
+};
+
 }  // namespace
 
 void check_deque(runner& r) {
@@ -60,6 +88,9 @@ void check_deque(runner& r) {
     r.finds<deque_suite>("work-stealing deque without sequential consistency",
                          given::no_sequential);
     r.finds<deque_suite>("work-stealing deque with relaxed orders", given::nothing);
+    r.passes<sleeper_suite>("work-stealing deque: a push against a worker that goes to sleep");
+    r.finds<sleeper_suite>("a push and a sleep without sequential consistency",
+                           given::no_sequential);
 }
 
 }  // namespace cadre::relacy

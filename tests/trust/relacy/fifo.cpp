@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// queue_fifo.hpp: try_insert, claim_head with claim, and the standstill of extract_first, restated
-// on the very locked_index.hpp (whose sleep, lock_slowly of locked_index.cpp, is restated too). A
-// putter, a taker and a thread that takes from the middle: each element goes to one, who sees what
-// the putter wrote.
+// queue_fifo.hpp: try_insert, claim_head with claim_slowly, and the standstill of extract_at, which
+// closes the gap towards either end, restated on the very locked_index.hpp (whose sleep,
+// lock_slowly of locked_index.cpp, is restated too). A putter, a taker and a thread that takes from
+// the middle: each element goes to one, who sees what the putter wrote.
 
 #include "simulated.hpp"
 
@@ -31,7 +31,7 @@ namespace cadre::relacy {
 
 namespace {
 
-enum class fifo_bug { none, head_left_open };
+enum class fifo_bug { none, head_left_open, old_tail_believed, tail_told_late };
 
 template <fifo_bug bug>
 class fifo {
@@ -49,38 +49,50 @@ public:
         std::uint64_t index = 0;
         return claim_head(index) ? static_cast<int>(VAR(slots[index])) : 0;
     }
-    /// The last one, with what is before it moved up.
-    int extract_last() {
+    /// The last one: with what is before it moved up, or by moving the tail back.
+    int extract_last(bool by_tail) {
         detail::index_scope tail(tail_);
-        std::uint64_t head =
-            (bug == fifo_bug::head_left_open ? head_.load() : head_.fetch_or(closed)) >> head_shift;
+        std::uint64_t flags =
+            bug == fifo_bug::head_left_open ? head_.load() : head_.fetch_or(closed);
+        std::uint64_t head = flags >> head_shift;
+        flags &= moved_back;
         int found = 0;
         if (head != tail.value) {
             auto at = tail.value - 1;
             found = VAR(slots[at]);
-            for (; at != head; --at) VAR(slots[at]) = static_cast<int>(VAR(slots[at - 1]));
-            ++head;
+            if (by_tail && at != head) {
+                if (bug == fifo_bug::tail_told_late)
+                    --tail.value;
+                else
+                    tail.move_back();
+                if (bug != fifo_bug::old_tail_believed) flags = moved_back;
+            } else {
+                for (; at != head; --at) VAR(slots[at]) = static_cast<int>(VAR(slots[at - 1]));
+                ++head;
+            }
         }
-        head_.store(head << head_shift);
+        head_.store(head << head_shift | flags);
         return found;
     }
 
 private:
     static constexpr std::uint64_t closed = 1;
-    static constexpr int head_shift = 1;
+    static constexpr std::uint64_t moved_back = 2;
+    static constexpr int head_shift = 2;
+    static constexpr std::uint64_t one = std::uint64_t{1} << head_shift;
 
     bool claim_head(std::uint64_t& index) {
         std::uint64_t seen = head_.load();
-        while (!(seen & closed) && static_cast<std::int64_t>(known_tail_.load(rl::mo_acquire) -
-                                                             (seen >> head_shift)) > 0) {
-            if (!head_.compare_exchange_weak(seen, seen + (std::uint64_t{1} << head_shift)))
-                continue;
+        while (!(seen & (closed | moved_back)) &&
+               static_cast<std::int64_t>(known_tail_.load(rl::mo_acquire) - (seen >> head_shift)) >
+                   0) {
+            if (!head_.compare_exchange_weak(seen, seen + one)) continue;
             index = seen >> head_shift;
             return true;
         }
-        return claim(index);
+        return claim_slowly(index);
     }
-    bool claim(std::uint64_t& index) {
+    bool claim_slowly(std::uint64_t& index) {
         std::uint64_t seen = head_.load();
         for (;;) {
             if (seen & closed) {
@@ -88,15 +100,11 @@ private:
                 seen = head_.load();
                 continue;
             }
-            const std::uint64_t first = seen >> head_shift;
-            std::uint64_t tail = known_tail_.load(rl::mo_acquire);
-            if (static_cast<std::int64_t>(tail - first) <= 0) {
-                tail = tail_.load();
-                if (tail == first) return false;
-                known_tail_.store(tail, rl::mo_release);
-            }
-            index = first;
-            if (head_.compare_exchange_weak(seen, (first + 1) << head_shift)) return true;
+            index = seen >> head_shift;
+            const std::uint64_t tail = tail_.load();
+            if (tail == index) return false;
+            if (!(seen & moved_back)) known_tail_.store(tail, rl::mo_release);
+            if (head_.compare_exchange_weak(seen, seen + one)) return true;
         }
     }
 
@@ -105,8 +113,8 @@ private:
     detail::std::atomic<std::uint64_t> known_tail_ = 0;
 };
 
-template <fifo_bug bug>
-struct fifo_suite : rl::test_suite<fifo_suite<bug>, 3> {
+template <fifo_bug bug, bool by_tail>
+struct fifo_suite : rl::test_suite<fifo_suite<bug, by_tail>, 3> {
     fifo<bug> queue;
     int got[3][2];  // each thread's own, read at the end
 
@@ -117,29 +125,38 @@ struct fifo_suite : rl::test_suite<fifo_suite<bug>, 3> {
         if (index == 0) {
             queue.insert(1);
             queue.insert(2);
+            queue.insert(3);
         } else if (index == 1) {
             got[1][0] = queue.take();
             got[1][1] = queue.take();
         } else {
-            got[2][0] = queue.extract_last();
+            got[2][0] = queue.extract_last(by_tail);
+            got[2][1] = queue.extract_last(by_tail);
         }
     }
     void after() {
-        int seen[3] = {0, 0, 0};
-        for (int x : {got[1][0], got[1][1], got[2][0]}) ++seen[x];
+        int seen[4] = {0, 0, 0, 0};
+        for (int x : {got[1][0], got[1][1], got[2][0], got[2][1]}) ++seen[x];
         while (const int x = queue.take()) ++seen[x];
         RL_ASSERT(seen[1] == 1);
         RL_ASSERT(seen[2] == 1);
+        RL_ASSERT(seen[3] == 1);
     }
 };
 
 }  // namespace
 
 void check_fifo(runner& r) {
-    r.passes<fifo_suite<fifo_bug::none>>(
+    r.passes<fifo_suite<fifo_bug::none, false>>(
         "FIFO queue: a putter, a taker, one who takes from the middle");
-    r.finds<fifo_suite<fifo_bug::head_left_open>>("FIFO queue whose head is left open");
-    r.finds<fifo_suite<fifo_bug::none>>("FIFO queue with relaxed orders", given::nothing);
+    r.passes<fifo_suite<fifo_bug::none, true>>(
+        "FIFO queue: a putter, a taker, one who moves the tail back");
+    r.finds<fifo_suite<fifo_bug::head_left_open, false>>("FIFO queue whose head is left open");
+    r.finds<fifo_suite<fifo_bug::old_tail_believed, true>>(
+        "FIFO queue whose takers believe an old tail");
+    r.finds<fifo_suite<fifo_bug::tail_told_late, true>>(
+        "FIFO queue whose tail is back after its head is open");
+    r.finds<fifo_suite<fifo_bug::none, false>>("FIFO queue with relaxed orders", given::nothing);
 }
 
 }  // namespace cadre::relacy

@@ -79,6 +79,9 @@ public:
     T fetch_or(T value, memory_order order = mo_seq_cst, place at = RL_INFO) {
         return value_.fetch_or(value, relacy::weakened(order, mo_acq_rel), at);
     }
+    T fetch_sub(T value, memory_order order = mo_seq_cst, place at = RL_INFO) {
+        return value_.fetch_sub(value, relacy::weakened(order, mo_acq_rel), at);
+    }
     bool compare_exchange_strong(T& seen, T value, memory_order order = mo_seq_cst,
                                  place at = RL_INFO) {
         return value_.compare_exchange_strong(seen, value, relacy::weakened(order, mo_acq_rel), at);

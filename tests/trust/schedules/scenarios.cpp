@@ -71,6 +71,19 @@ void execute_against_shutdown_now() {
     expect(f.destroyed == 1, "the task is gone, once");
 }
 
+void shutdown_now_against_a_task_that_waits() {
+    cadre::linked_blocking_queue<int> empty;
+    cadre::thread_pool_executor pool(one_thread());
+    cadre::thread submitter([&] {
+        try {
+            pool.execute([&] { empty.take(); });
+        } catch (const cadre::rejected_execution&) {}
+    });
+    pool.shutdown_now();
+    submitter.join();
+    pool.await_termination(std::chrono::nanoseconds::max());
+}
+
 void execute_against_shutdown() {
     fate first;
     fate second;
@@ -187,6 +200,64 @@ void interrupt_against_put() {
     expect(got == (was_interrupted ? 11 : 2), "an interrupt swallows no element");
 }
 
+/// The taker that was called for an element finds that a third one has it, and is interrupted while
+/// the next element comes: the other taker gets that.
+void interrupt_of_a_taker_called_in_vain() {
+    cadre::linked_blocking_queue<int> queue;
+    bool one_got = false;
+    cadre::thread one([&] {
+        try {
+            queue.take();
+            one_got = true;
+        } catch (const cadre::interrupted&) {}
+    });
+    cadre::thread other([&] { queue.take(); });
+    cadre::thread putter([&] {
+        queue.put(1);
+        queue.put(2);
+    });
+    const bool third_got = queue.poll().has_value();
+    one.interrupt();
+    one.join();
+    putter.join();
+    if (one_got && third_got) queue.put(3);
+    other.join();
+    expect(queue.size() == (one_got || third_got ? 0u : 1u), "each element was taken once");
+}
+
+void two_takes_for_two_blocked_puts() {
+    cadre::linked_blocking_queue<int> queue(2);
+    queue.put(0);
+    queue.put(0);
+    cadre::thread one([&] { queue.put(1); });
+    cadre::thread other([&] { queue.put(2); });
+    queue.take();
+    queue.take();
+    one.join();
+    other.join();
+    expect(queue.size() == 2, "both got in");
+}
+
+/// As with takers: the room for which it was called is taken, and comes again when it is
+/// interrupted.
+void interrupt_of_a_putter_called_in_vain() {
+    cadre::linked_blocking_queue<int> queue(1);
+    queue.put(0);
+    cadre::thread one([&] {
+        try {
+            queue.put(1);
+        } catch (const cadre::interrupted&) {}
+    });
+    cadre::thread other([&] { queue.put(2); });
+    queue.poll();
+    queue.offer(9);
+    one.interrupt();
+    queue.poll();
+    one.join();
+    if (!queue.empty()) queue.poll();  // else the other one has its room
+    other.join();
+}
+
 void cancel_against_run() {
     cadre::thread_pool_executor pool(one_thread());
     int ran = 0;
@@ -242,6 +313,7 @@ struct scenario {
 };
 constexpr scenario scenarios[] = {
     {"SH-01", execute_against_shutdown_now},
+    {"SH-01, a task that waits", shutdown_now_against_a_task_that_waits},
     {"SH-02", execute_against_shutdown},
     {"SH-03", use_and_destroy},
     {"SH-06", take_against_drain},
@@ -250,8 +322,11 @@ constexpr scenario scenarios[] = {
     {"WK-09", resize_against_submit},
     {"IN-01", interrupt_against_take},
     {"IN-05", interrupt_against_put},
+    {"IN-05, called in vain", interrupt_of_a_taker_called_in_vain},
+    {"IN-05, a putter called in vain", interrupt_of_a_putter_called_in_vain},
     {"IN-06", cancel_against_run},
     {"QU-01", two_puts_and_two_takes},
+    {"QU-01, of putters", two_takes_for_two_blocked_puts},
     {"QU-05", hand_over},
     {"FU-04", attach_against_complete},
 };
