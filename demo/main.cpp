@@ -108,6 +108,12 @@ void tell(const cadre::manage::config_status& status) {
                         source.health.last_error.c_str());
     }
     if (status.problems.empty() && is_there) std::printf("  the configuration is applied\n");
+    for (const auto& [pool, field] : status.not_applied)
+        std::printf("  %s of %s stays %s, not %s: %s\n", field.field.c_str(), pool.c_str(),
+                    field.effective.c_str(), field.wished.c_str(), field.reason.c_str());
+    for (const auto& pool : status.unmatched)
+        std::printf("  there is no pool %s; with auto_create: true it would be made\n",
+                    pool.c_str());
     for (const auto& problem : status.problems)
         std::printf("  refused, nothing is changed: %s\n", to_text(problem).c_str());
     std::fflush(stdout);

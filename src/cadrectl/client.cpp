@@ -6,6 +6,8 @@
 
 #include <httplib.h>
 
+#include "manage/harmless.hpp"
+
 namespace cadre::cadrectl {
 namespace {
 
@@ -17,7 +19,7 @@ json answer_of(const httplib::Result& result, const std::string& address) {
     if (result->status == 200 && !body.is_discarded()) return body;
     std::string why = "the answer is no JSON";
     if (body.is_object() && body.contains("error") && body["error"].is_string())
-        why = body["error"].get<std::string>();
+        why = manage::detail::harmless(body["error"].get<std::string>());
     throw failure(result->status == 503 || result->status == 200 ? unreachable : refused,
                   why + " (" + std::to_string(result->status) + ")");
 }

@@ -4,7 +4,6 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "cadrectl/commands.hpp"
 #include "cadrectl/table.hpp"
@@ -17,18 +16,33 @@ namespace {
 
 using manage::configuration;
 
-configuration read(const std::string& file) {
+/// Throws configuration_error with all that is wrong.
+configuration read_or_problems(const std::string& file) {
+    const auto refuse = [&](std::string rule) {
+        throw manage::configuration_error({{.file = file, .rule = std::move(rule)}});
+    };
     std::ifstream in(file, std::ios::binary);
-    if (!in || std::filesystem::is_directory(file))
-        throw failure(bad_file, file + ": cannot be read");
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (!in || std::filesystem::is_directory(file)) refuse("cannot be read");
+    constexpr std::size_t most = manage::document_limits{}.bytes;
+    std::string text(most + 1, '\0');
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (in.bad()) refuse("cannot be read");
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    if (text.size() > most) refuse("has more than " + std::to_string(most) + " bytes");
+    auto format = manage::document_format::yaml;
     try {
-        const auto document = manage::parse_document(text, file, manage::format_of(file));
-        return manage::read_configuration(std::array{document},
-                                          manage::instance_identity::of_this_process());
-    } catch (const manage::configuration_error& error) {
-        throw failure(bad_file, error.what());
+        format = manage::format_of(file);
     } catch (const std::invalid_argument& error) {
+        refuse(error.what());
+    }
+    return manage::read_configuration(std::array{manage::parse_document(text, file, format)},
+                                      manage::instance_identity::of_this_process());
+}
+
+configuration read(const std::string& file) {
+    try {
+        return read_or_problems(file);
+    } catch (const manage::configuration_error& error) {
         throw failure(bad_file, error.what());
     }
 }
@@ -112,10 +126,12 @@ pool_difference difference(const client& server, const std::string& name,
 exit_code validate(std::ostream& out, bool as_json, const std::string& file) {
     configuration read_one;
     try {
-        read_one = read(file);
-    } catch (const failure& wrong) {
-        if (!as_json) throw;
-        out << dumped({{"valid", false}, {"problems", wrong.what()}}) << "\n";
+        read_one = read_or_problems(file);
+    } catch (const manage::configuration_error& wrong) {
+        if (!as_json) throw failure(bad_file, wrong.what());
+        json problems = json::array();
+        for (const auto& problem : wrong.problems()) problems.push_back(manage::to_text(problem));
+        out << dumped({{"valid", false}, {"problems", problems}}) << "\n";
         return bad_file;
     }
     json ignored = json::array();

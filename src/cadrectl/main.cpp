@@ -143,13 +143,16 @@ int run(int argc, char** argv) {
         ->capture_default_str()
         ->check(CLI::Range(1, 3600));
     app.add_flag("--json", a.as_json, "the answer as JSON");
-    app.require_subcommand(1);
+    // Not one at least: a word that is no command would only be told of as a command that is
+    // missing.
+    app.require_subcommand(0, 1);
     app.footer(
         "Ends with 0: done, 1: differences or advice, 2: bad usage, 3: nobody answers,\n"
         "4: refused, 5: the document has mistakes.");
     add_commands(app, a, chosen);
     try {
         app.parse(argc, argv);
+        if (!chosen) throw CLI::RequiredError("A command");
     } catch (const CLI::ParseError& error) {
         const bool is_question = error.get_exit_code() == 0;  // --help
         if (is_question || !wants_json(argc, argv)) return app.exit(error) == 0 ? success : usage;

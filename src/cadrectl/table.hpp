@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cadrectl/client.hpp"
+#include "manage/harmless.hpp"
 
 /// What people read in a terminal.
 namespace cadre::cadrectl {
@@ -23,8 +24,7 @@ private:
     std::vector<bool> right_;
 };
 
-/// Without characters that a terminal would obey.
-std::string harmless(std::string_view text);
+using manage::detail::harmless;
 
 /// A value of an answer as text; a dash for null.
 std::string text_of(const json& value);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -79,6 +80,7 @@ private:
         alarm_core* core = nullptr;
     };
 
+    std::optional<std::chrono::nanoseconds> config_age() const;
     static sighting look_at(const std::shared_ptr<managed_pool>& pool);
     void count_news(sighting& s);
     static finding find(const alarm_rule& rule, const sighting& s);

@@ -103,8 +103,7 @@ void alarm_core::run() {
         lock.unlock();
         try {
             check();
-        } catch (
-            const std::exception& e) {  // of config_age, or memory: the next look may do better
+        } catch (const std::exception& e) {  // for want of memory: the next look may do better
             std::fprintf(stderr, "cadre: the alarm engine could not look: %s\n", e.what());
         }
         lock.lock();
@@ -118,7 +117,6 @@ alarm_core::sighting alarm_core::look_at(const std::shared_ptr<managed_pool>& po
     s.oldest_wait = pool->oldest_wait();
     if (auto oldest = pool->oldest_tasks(1); !oldest.empty()) s.oldest_task = oldest[0].name;
     if (const auto monitor = pool->monitor()) {
-        pool->check_timeouts();
         s.metrics = monitor->metrics();
         for (auto& worker : monitor->workers())
             if (worker.busy && worker.age > s.longest.age) s.longest = std::move(worker);
@@ -205,6 +203,19 @@ alarm_core::finding alarm_core::find(const alarm_rule& rule, const sighting& s) 
     return {};
 }
 
+/// Nothing if nobody can say.
+std::optional<std::chrono::nanoseconds> alarm_core::config_age() const {
+    if (!config_age_) return std::nullopt;
+    try {
+        return config_age_();
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "cadre: config_age threw: %s\n", e.what());
+    } catch (...) {
+        std::fprintf(stderr, "cadre: config_age threw what is no std::exception\n");
+    }
+    return std::nullopt;
+}
+
 void alarm_core::check() {
     std::uint64_t look = 0;
     {
@@ -212,8 +223,11 @@ void alarm_core::check() {
         look = ++looks_begun_;
     }
     std::vector<sighting> sightings;
-    for (const auto& pool : registry_.pools()) sightings.push_back(look_at(pool));
-    const auto config_age = config_age_ ? config_age_() : std::chrono::nanoseconds(0);
+    for (const auto& pool : registry_.pools()) {
+        pool->check_timeouts();
+        sightings.push_back(look_at(pool));
+    }
+    const auto age = config_age();
     const std::lock_guard lock(mutex_);
     if (look < look_decided_) return;
     look_decided_ = look;
@@ -221,13 +235,14 @@ void alarm_core::check() {
     for (const auto& rule : rules_) {
         if (rule.type == alarm_type::change) continue;
         if (rule.type == alarm_type::config_stale) {
-            const double age = seconds(config_age);
-            decide(rule,
-                   {.reached = config_age >= rule.limit,
-                    .value = age,
-                    .threshold = seconds(rule.limit),
-                    .what = "no configuration source has answered for " + short_number(age) + " s"},
-                   {});
+            if (age)
+                decide(rule,
+                       {.reached = *age >= rule.limit,
+                        .value = seconds(*age),
+                        .threshold = seconds(rule.limit),
+                        .what = "a configuration source has not answered for " +
+                                short_number(seconds(*age)) + " s"},
+                       {});
             continue;
         }
         for (const auto& s : sightings)

@@ -38,7 +38,13 @@ void change_history::append(change_record& record) {
     if (auto error = log_.append(to_json(record) + "\n"); !error.empty())
         record.warnings.push_back(std::move(error));
     records_.push_back(record);
-    while (records_.size() > size_) records_.pop_front();
+    // Refusals, of which there may be many, must not push out what one could go back to.
+    const auto of_its_sort = [&](const change_record& other) {
+        return (other.kind == change_kind::refused) == (record.kind == change_kind::refused);
+    };
+    if (static_cast<std::size_t>(std::count_if(records_.begin(), records_.end(), of_its_sort)) >
+        size_)
+        records_.erase(std::find_if(records_.begin(), records_.end(), of_its_sort));
 }
 
 void change_history::tell(const change_record& record) const noexcept {

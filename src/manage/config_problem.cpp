@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "manage/harmless.hpp"
+
 namespace cadre::manage {
 namespace {
 
@@ -19,7 +21,7 @@ std::string to_text(const config_problem& problem) {
     if (problem.line > 0) text += ":" + std::to_string(problem.line);
     if (!text.empty()) text += ": ";
     if (!problem.key.empty()) text += problem.key + ": ";
-    return text + problem.rule;
+    return detail::harmless(text + problem.rule);
 }
 
 configuration_error::configuration_error(std::vector<config_problem> problems)

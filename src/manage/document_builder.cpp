@@ -11,6 +11,11 @@ std::string shortened(std::string_view text, std::size_t most) {
     return std::string(text.substr(0, most));
 }
 
+std::string shown_key(std::string key) {
+    constexpr std::size_t enough = 200;
+    return key.size() > enough ? shortened(key, enough) + "…" : key;
+}
+
 using type = document_node::type;
 
 document_builder::document_builder(std::string file, const document_limits& limits)
@@ -71,10 +76,8 @@ std::string document_builder::path() const {
 }
 
 config_problem document_builder::problem(int line, std::string rule, std::string key) const {
-    constexpr std::size_t enough = 200;
     if (key.empty()) key = path();
-    if (key.size() > enough) key = shortened(key, enough) + "…";
-    return {file_, line, std::move(key), std::move(rule)};
+    return {file_, line, shown_key(std::move(key)), std::move(rule)};
 }
 
 void document_builder::note(int line, std::string rule, std::string key) {

@@ -13,6 +13,8 @@ namespace cadre::manage::detail {
 
 /// At most so many bytes of a UTF-8 text, and no half of a character: for messages.
 std::string shortened(std::string_view text, std::size_t most);
+/// A key with its path, as messages show it: what was cut off is told by three dots.
+std::string shown_key(std::string key);
 
 /// Builds the tree from what a parser tells it, one value after the other, and keeps the limits:
 /// a parser that recurses is stopped by our exception before it is deep.

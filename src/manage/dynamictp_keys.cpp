@@ -17,7 +17,7 @@ namespace {
 using type = document_node::type;
 using namespace std::chrono_literals;
 
-constexpr std::array<std::string_view, 30> their_root_keys{"enabled",        "env",
+constexpr std::array<std::string_view, 31> their_root_keys{"enabled",        "env",
                                                            "enabledBanner",  "enabledCollect",
                                                            "collectorTypes", "logPath",
                                                            "configType",     "monitorInterval",
@@ -31,7 +31,8 @@ constexpr std::array<std::string_view, 30> their_root_keys{"enabled",        "en
                                                            "motanTp",        "okhttp3Tp",
                                                            "brpcTp",         "tarsTp",
                                                            "sofaTp",         "rabbitmqTp",
-                                                           "liteflowTp",     "thriftTp"};
+                                                           "liteflowTp",     "thriftTp",
+                                                           "collectorType"};
 /// Those that mean something here come first; the others are right, but for the JVM.
 constexpr std::array<std::string_view, 28> their_pool_keys{"threadPoolName",
                                                            "executorType",

@@ -7,6 +7,7 @@
 
 #include "manage/configuration_reader.hpp"
 #include "manage/dashboard_page.hpp"
+#include "manage/harmless.hpp"
 #include "manage/http_guard.hpp"
 #include "manage/http_views.hpp"
 #include "manage/json_value.hpp"
@@ -287,11 +288,8 @@ std::string http_api::own_metrics() const {
            std::to_string(guesses_.total()) + "\n";
 }
 
-void http_api::log(std::string line) const {
-    // What people enter may not look like a line of its own.
-    std::replace_if(
-        line.begin(), line.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
-    options_.log(line);
+void http_api::log(const std::string& line) const {
+    options_.log(harmless(line));  // what people enter may not look like a line of its own
 }
 
 void http_api::log(const http_request& request, const std::vector<change_report>& reports) const {
@@ -302,7 +300,7 @@ void http_api::log(const http_request& request, const std::vector<change_report>
             line += " " + c.field + ": " + c.before + " -> " + c.after;
         for (const auto& n : report.not_applied)
             line += " " + n.field + " not as wished: " + n.reason;
-        log(std::move(line));
+        log(line);
     }
 }
 

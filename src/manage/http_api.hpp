@@ -32,7 +32,7 @@ private:
     /// The refusal of a change by who has no right to it; status 0 if there is none.
     http_response missing_right(const http_request& request) const;
     std::string own_metrics() const;
-    void log(std::string line) const;
+    void log(const std::string& line) const;
     void log(const http_request& request, const std::vector<change_report>& reports) const;
 
     pool_registry& registry_;

@@ -32,7 +32,8 @@ std::chrono::nanoseconds managed_pool::oldest_wait() const { return core_->oldes
 void managed_pool::check_timeouts() const {
     const auto watching = monitor();
     if (!watching) return;
-    watching->check_running();
+    // Where tasks are interrupted, the monitor's own thread looks: users' stop callbacks run on it.
+    if (!watching->limits().interrupt_on_run_timeout) watching->check_running();
     if (const auto pool = core_->use()) watching->check_waiting(pool->queue());
 }
 std::string managed_pool::queue_type() const { return core_->queue_type(); }

@@ -8,6 +8,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
+#include "document_builder.hpp"
 #include "json_value.hpp"
 
 namespace cadre::manage::detail {
@@ -101,8 +102,10 @@ std::string dingtalk_body(const alarm_event& event, const robot_options& options
 }
 
 std::string wecom_body(const alarm_event& event, const robot_options& options) {
-    return dump(
-        {{"msgtype", "markdown"}, {"markdown", {{"content", markdown_of(event, options)}}}});
+    constexpr std::size_t most = 4096;  // bytes: more is refused
+    auto content = markdown_of(event, options);
+    if (content.size() > most) content = shortened(content, most - 3) + "…";
+    return dump({{"msgtype", "markdown"}, {"markdown", {{"content", content}}}});
 }
 
 std::string lark_body(const alarm_event& event, const robot_options& options,

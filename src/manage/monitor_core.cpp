@@ -113,7 +113,6 @@ void monitor_core::worker_begins(worker_record& worker) noexcept {
     worker.was_late = false;
     worker.observed = nullptr;
     try {
-        auto handle = std::make_unique<thread_handle>(thread_handle::current());
         const std::lock_guard lock(mutex_);
         if (free_.empty()) {
             slots_.push_back(std::make_unique<worker_slot>(max_names_ + 1));
@@ -122,7 +121,8 @@ void monitor_core::worker_begins(worker_record& worker) noexcept {
         }
         auto& slot = *free_.back();
         free_.pop_back();
-        slot.thread = std::move(handle);
+        slot.thread = cadre::detail::intrusive_ptr<cadre::detail::thread_control>(
+            &cadre::detail::thread_control::current());
         slot.worker = &worker;
         slot.seen = 0;  // the number that was seen was of another worker
         slot.not_passed_over.store(
@@ -140,9 +140,8 @@ void monitor_core::worker_ends(worker_record& worker) noexcept {
     auto* slot = slot_of(worker);
     if (!slot) return;
     settle(*slot);
-    std::unique_ptr<thread_handle> handle;
     const std::lock_guard lock(mutex_);
-    handle.swap(slot->thread);
+    slot->thread = nullptr;  // which is not the last that has it: the thread itself does
     slot->passed_over_told = slot->passed_over();
     slot->worker = nullptr;
     free_.push_back(slot);  // has room: see worker_begins()

@@ -79,11 +79,11 @@ struct alignas(64) worker_slot {
     std::mutex interrupting;  // held while a task is looked at and interrupted
 
     // Guarded by the monitor's mutex, save that its thread may read what it alone changes.
-    std::unique_ptr<thread_handle> thread;  // null: free
-    worker_record* worker = nullptr;        // null: free
-    std::uint64_t passed_over_told = 0;     // when last asked, or when the worker left
-    std::int64_t timed_out = 0;             // started_at of what was last told of
-    std::uint64_t seen = 0;                 // the number, by the last check_running()
+    cadre::detail::intrusive_ptr<cadre::detail::thread_control> thread;  // null: free
+    worker_record* worker = nullptr;                                     // null: free
+    std::uint64_t passed_over_told = 0;  // when last asked, or when the worker left
+    std::int64_t timed_out = 0;          // started_at of what was last told of
+    std::uint64_t seen = 0;              // the number, by the last check_running()
 
     ~worker_slot() {
         for (auto& r : records) delete r.load();

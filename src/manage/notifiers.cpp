@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harmless.hpp"
 #include "http_post.hpp"
 #include "messages.hpp"
 
@@ -68,10 +69,11 @@ private:
 log_notifier::log_notifier(std::function<void(std::string_view)> sink) : sink_(std::move(sink)) {}
 
 void log_notifier::send(const alarm_event& event) {
+    const auto line = detail::harmless(event.text);
     if (sink_)
-        sink_(event.text);
+        sink_(line);
     else
-        std::fprintf(stderr, "cadre: %s\n", event.text.c_str());
+        std::fprintf(stderr, "cadre: %s\n", line.c_str());
 }
 
 webhook_notifier::webhook_notifier(webhook_options options) : options_(std::move(options)) {

@@ -84,8 +84,15 @@ json sizes_of(const pool_advisers::advised& advised, bool bounded) {
             {"settings", std::move(settings)}};
 }
 
-bool is_short_of_threads(const pool_snapshot& s) {
-    return s.active_count >= thread_limit(s) && s.queue_size > 0;
+std::string counted(std::int64_t count, const char* one, const char* many) {
+    return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+/// Most of what a scheduled pool has in its queue is for later.
+bool is_short_of_threads(const managed_pool& pool, const pool_snapshot& s) {
+    constexpr auto late = std::chrono::milliseconds(1);
+    return s.active_count >= thread_limit(s) && s.queue_size > 0 &&
+           (pool.kind() == pool_kind::plain || pool.oldest_wait() > late);
 }
 
 bool asks_for_more(const pool_advisers::advised& advised, int limit) {
@@ -106,7 +113,9 @@ json advice_of(const pool_registry& registry, const pool_advisers& advisers) {
     for (const auto& advised : advisers.advice()) {
         const auto now = advised.pool->snapshot();
         // The minute that was measured may have been quieter than this moment.
-        if (is_short_of_threads(now) && !asks_for_more(advised, thread_limit(now))) continue;
+        const bool has_too_few =
+            is_short_of_threads(*advised.pool, now) || advisers.rejected_lately(*advised.pool) > 0;
+        if (has_too_few && !asks_for_more(advised, thread_limit(now))) continue;
         all.push_back(sizes_of(advised, is_bounded(now)));
     }
     const auto advise = [&](const managed_pool& pool, const std::string& message) {
@@ -116,15 +125,20 @@ json advice_of(const pool_registry& registry, const pool_advisers& advisers) {
         const auto s = pool->snapshot();
         const int limit = thread_limit(s);
         const bool bounded = is_bounded(s);
-        if (s.rejected_task_count > 0 && s.largest_pool_size >= limit)
-            advise(*pool, std::to_string(s.rejected_task_count) +
-                              " tasks were rejected with all of " + std::to_string(limit) +
-                              " threads started: raise maximum_pool_size, or queue_capacity if "
-                              "they come in bursts");
-        else if (is_short_of_threads(s))
-            advise(*pool, "all of " + std::to_string(limit) + " threads are busy and " +
-                              std::to_string(s.queue_size) +
-                              " tasks wait: raise core_pool_size and maximum_pool_size");
+        const auto rejected = advisers.rejected_lately(*pool);
+        if (rejected > 0 && s.largest_pool_size >= limit)
+            advise(*pool, counted(rejected, "task was", "tasks were") +
+                              " rejected lately with all of " +
+                              counted(limit, "thread", "threads") +
+                              " started: raise maximum_pool_size, or queue_capacity if they come "
+                              "in bursts");
+        else if (is_short_of_threads(*pool, s))
+            advise(*pool, "all of " + counted(limit, "thread is", "threads are") + " busy and " +
+                              (pool->kind() == pool_kind::plain
+                                   ? counted(static_cast<std::int64_t>(s.queue_size), "task waits",
+                                             "tasks wait") +
+                                         ": raise core_pool_size and maximum_pool_size"
+                                   : "tasks are late: raise core_pool_size"));
         if (!bounded && pool->kind() == pool_kind::plain)
             advise(*pool,
                    "its queue has no bound: maximum_pool_size has no effect, and memory is "

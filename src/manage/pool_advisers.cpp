@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "manage/pool_advisers.hpp"
 
+#include <iterator>
+#include <utility>
+
 namespace cadre::manage::detail {
 
-void pool_advisers::look(const std::vector<std::shared_ptr<managed_pool>>& pools) {
+void pool_advisers::look(const std::vector<std::shared_ptr<managed_pool>>& pools,
+                         std::chrono::steady_clock::time_point now) {
+    std::vector<measured> gone;  // destroyed after the lock: a monitor waits for its thread
     const std::lock_guard lock(mutex_);
-    const auto now = std::chrono::steady_clock::now();
+    look_at_rejections(pools, now);
     for (auto& [name, known] : pools_) known.seen = false;
     for (const auto& pool : pools) {
         if (!pool->monitor()) continue;
         auto& known = pools_[pool->name()];
         if (known.pool != pool) {  // new, or made anew under an old name
+            gone.push_back(std::move(known));
             known = {.pool = pool, .adviser = std::make_unique<pool_adviser>(pool), .at = now};
         } else if (!known.advice || now - known.at >= std::chrono::minutes(1)) {
             known.advice = advise(known.adviser->load());
@@ -18,7 +24,30 @@ void pool_advisers::look(const std::vector<std::shared_ptr<managed_pool>>& pools
         }
         known.seen = true;
     }
-    std::erase_if(pools_, [](const auto& known) { return !known.second.seen; });
+    for (auto known = pools_.begin(); known != pools_.end();) {
+        if (!known->second.seen) gone.push_back(std::move(known->second));
+        known = known->second.seen ? std::next(known) : pools_.erase(known);
+    }
+}
+
+void pool_advisers::look_at_rejections(const std::vector<std::shared_ptr<managed_pool>>& pools,
+                                       std::chrono::steady_clock::time_point now) {
+    for (const auto& pool : pools) {
+        const auto rejected = pool->snapshot().rejected_task_count;
+        auto& of = rejections_[pool->name()];
+        if (of.pool.lock() != pool)
+            of = {pool, now, rejected, rejected};
+        else if (now - of.at >= std::chrono::minutes(1))
+            of = {pool, now, rejected, of.this_minute};
+    }
+    std::erase_if(rejections_, [](const auto& of) { return of.second.pool.expired(); });
+}
+
+std::int64_t pool_advisers::rejected_lately(const managed_pool& pool) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = rejections_.find(pool.name());
+    if (found == rejections_.end() || found->second.pool.lock().get() != &pool) return 0;
+    return pool.snapshot().rejected_task_count - found->second.last_minute;
 }
 
 std::vector<pool_advisers::advised> pool_advisers::advice() const {

@@ -19,7 +19,8 @@ namespace cadre::manage::detail {
 class pool_advisers {
 public:
     /// To be called now and then with all pools there are.
-    void look(const std::vector<std::shared_ptr<managed_pool>>& pools);
+    void look(const std::vector<std::shared_ptr<managed_pool>>& pools,
+              std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
 
     struct advised {
         std::shared_ptr<managed_pool> pool;
@@ -27,6 +28,8 @@ public:
     };
     /// Of pools whose threads should be more or fewer than they are set to; by name.
     std::vector<advised> advice() const;
+    /// How many tasks the pool has rejected in this minute and the one before it.
+    std::int64_t rejected_lately(const managed_pool& pool) const;
 
 private:
     struct measured {
@@ -37,8 +40,19 @@ private:
         bool seen = false;  // in the look that is under way
     };
 
-    mutable std::mutex mutex_;
+    /// How many a pool had rejected when a minute began.
+    struct rejections {
+        std::weak_ptr<managed_pool> pool = {};
+        std::chrono::steady_clock::time_point at = {};
+        std::int64_t this_minute = 0;
+        std::int64_t last_minute = 0;
+    };
+    void look_at_rejections(const std::vector<std::shared_ptr<managed_pool>>& pools,
+                            std::chrono::steady_clock::time_point now);
+
+    mutable std::mutex mutex_;  // guards all below
     std::map<std::string, measured> pools_;
+    std::map<std::string, rejections> rejections_;
 };
 
 }  // namespace cadre::manage::detail

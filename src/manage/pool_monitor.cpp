@@ -11,7 +11,9 @@
 #include <cadre/manage/duration_text.hpp>
 
 #include "delayed_work_queue.hpp"
+#include "manage/queue_order.hpp"
 #include "monitor_core.hpp"
+#include "timeout_watch.hpp"
 
 namespace cadre::manage {
 namespace detail {
@@ -24,7 +26,6 @@ void read_record(task_metrics& into, const task_record& from) {
     from.wait.read_into(into.wait);
 }
 
-constexpr std::size_t most_looked_at = 10000;          // under the lock of the queue
 constexpr auto long_enough = std::chrono::seconds(1);  // that a tick more or less does not matter
 
 /// Shows the first tasks of a queue, up to a bound.
@@ -133,7 +134,8 @@ void monitor_core::check_running() {
     const auto limit = run_timeout_.load();
     if (limit <= 0) return;
     const auto now = now_ns();
-    const std::lock_guard lock(mutex_);
+    std::vector<std::stop_source> to_be_stopped;
+    std::unique_lock lock(mutex_);
     for (const auto& slot : slots_) {
         if (!slot->thread) continue;
         const auto seen = activity::of(*slot);
@@ -153,10 +155,16 @@ void monitor_core::check_running() {
         slot->looked_at.store(true);
         {
             const std::lock_guard looking(slot->interrupting);
-            if (slot->generation.load() == seen.generation) slot->thread->interrupt();
+            if (slot->generation.load() == seen.generation) {
+                slot->thread->interrupt();
+                slot->thread->copy_stop_sources(to_be_stopped);
+            }
         }
         slot->looked_at.store(false);
     }
+    lock.unlock();
+    // Users' callbacks run in here. A source is of one task only, be it over by now.
+    for (auto& source : to_be_stopped) source.request_stop();
 }
 
 bool monitor_core::was_told_while_queued(const task& t, std::int64_t stamp) noexcept {
@@ -194,7 +202,8 @@ void monitor_core::check_waiting(const blocking_queue<task>& queue) {
 }  // namespace detail
 
 pool_monitor::pool_monitor(monitor_options options)
-    : core_(std::make_shared<detail::monitor_core>(options)) {}
+    : core_(std::make_shared<detail::monitor_core>(options)),
+      watch_(std::make_unique<detail::timeout_watch>(core_)) {}
 pool_monitor::~pool_monitor() = default;
 
 pool_hooks pool_monitor::hooks(pool_hooks own) const {
@@ -209,23 +218,22 @@ std::chrono::nanoseconds pool_monitor::age() const {
 }
 std::vector<worker_view> pool_monitor::workers() const { return core_->workers(); }
 monitor_limits pool_monitor::limits() const { return core_->limits(); }
-void pool_monitor::set_limits(monitor_limits limits) { core_->set_limits(limits); }
+void pool_monitor::set_limits(monitor_limits limits) { watch_->set_limits(limits); }
 void pool_monitor::check_running() { core_->check_running(); }
 void pool_monitor::check_waiting(const blocking_queue<task>& queue) { core_->check_waiting(queue); }
 
 std::chrono::nanoseconds pool_monitor::oldest_wait(const blocking_queue<task>& queue) {
     if (const auto* scheduled = dynamic_cast<const cadre::detail::delayed_work_queue*>(&queue))
         return scheduled->lateness();
-    const bool is_fifo = dynamic_cast<const linked_blocking_queue<task>*>(&queue) ||
-                         dynamic_cast<const array_blocking_queue<task>*>(&queue);
-    if (!is_fifo && queue.size() > detail::most_looked_at) return {};
+    const std::size_t most = detail::keeps_order(queue) ? 1 : detail::most_looked_at;
     constexpr auto none = std::numeric_limits<std::int64_t>::max();
     struct enough_seen {};
     auto oldest = none;
+    std::size_t seen = 0;
     try {
         queue.for_each([&](const task& t) {
+            if (seen++ == most) throw enough_seen();
             if (const auto stamp = task_observer::stamp_of(t)) oldest = std::min(oldest, stamp);
-            if (is_fifo) throw enough_seen();
         });
     } catch (const enough_seen&) {}
     if (oldest == none) return {};

@@ -115,7 +115,7 @@ public:
                 insert(e);
             else
                 mention(e);
-        if (root_.children.empty()) tree_.refuse(0, "is empty");
+        if (entries.empty()) tree_.refuse(0, "is empty");
         root_.line = 1;
         tell(root_);
         return tree_.finish();

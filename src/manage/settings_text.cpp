@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <functional>
+#include <limits>
 #include <stdexcept>
 
 #include <cadre/manage/duration_text.hpp>
@@ -18,21 +19,17 @@ namespace {
     throw std::invalid_argument(std::string(field) + " (" + std::string(text) + "): " + rule);
 }
 
-template <class Number>
-Number read_number(std::string_view field, std::string_view text) {
-    Number number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size())
-        refuse(field, text, "must be a whole number");
-    return number;
-}
-
 void read(std::string_view field, std::string_view text, int& value) {
-    value = read_number<int>(field, text);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size())
+        refuse(field, text,
+               "must be a whole number up to " + std::to_string(std::numeric_limits<int>::max()));
 }
 void read(std::string_view field, std::string_view text, std::size_t& value) {
-    value = text == "unbounded" ? static_cast<std::size_t>(unbounded)
-                                : read_number<std::size_t>(field, text);
+    int capacity = unbounded;
+    if (text != "unbounded") read(field, text, capacity);
+    if (capacity < 1) refuse(field, text, "must be at least 1");
+    value = static_cast<std::size_t>(capacity);
 }
 void read(std::string_view field, std::string_view text, bool& value) {
     if (text != "true" && text != "false") refuse(field, text, "must be true or false");

@@ -10,6 +10,7 @@
 
 #include "manage/configuration_reader.hpp"
 #include "manage/document_builder.hpp"
+#include "manage/harmless.hpp"
 
 namespace cadre::manage::detail {
 namespace {
@@ -47,10 +48,7 @@ std::string joined(std::span<const std::string_view> names) {
     return text;
 }
 
-bool is_printable(std::string_view text) {
-    return std::none_of(text.begin(), text.end(),
-                        [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
+bool is_printable(std::string_view text) { return harmless(text) == text; }
 
 }  // namespace
 
@@ -61,13 +59,13 @@ value_reader::value_reader(std::string file, std::vector<config_problem>& proble
 void value_reader::problem(int line, std::string path, std::string rule) {
     constexpr std::size_t enough = 1000;
     if (problems_.size() < enough)
-        problems_.push_back({file_, line, std::move(path), std::move(rule)});
+        problems_.push_back({file_, line, shown_key(std::move(path)), std::move(rule)});
 }
 
 void value_reader::ignore(int line, std::string path, std::string why) {
     constexpr std::size_t enough = 1000;
     if (ignored_.size() < enough)
-        ignored_.push_back({file_, line, std::move(path), std::move(why)});
+        ignored_.push_back({file_, line, shown_key(std::move(path)), std::move(why)});
 }
 
 void value_reader::unknown_key(int line, std::string path, std::string_view key,

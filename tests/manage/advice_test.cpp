@@ -108,6 +108,46 @@ TEST(pool_advisers, advise_on_a_capacity_only_where_it_can_be_set) {
     }
 }
 
+TEST(pool_advisers, take_no_task_of_a_later_time_for_one_that_waits) {
+    pool_registry registry;
+    const auto timers = registry.create(
+        {.name = "timers", .kind = pool_kind::scheduled, .settings = {.core_pool_size = 1}});
+    const testing::held_task held(*timers->executor());
+    auto later = timers->scheduled_executor()->schedule([] {}, 1h);
+    const detail::pool_advisers advisers;
+    EXPECT_TRUE(detail::advice_of(registry, advisers).empty());
+    const auto due = timers->scheduled_executor()->schedule([] {}, 0s);
+    ASSERT_TRUE(testing::eventually([&] { return timers->oldest_wait() > 2ms; }));
+    const auto advice = detail::advice_of(registry, advisers);
+    ASSERT_EQ(advice.size(), 1u);
+    const auto text = advice[0].at("message").get<std::string>();
+    EXPECT_EQ(text.find("maximum_pool_size"), std::string::npos) << text;
+    later.cancel();
+}
+
+TEST(pool_advisers, speak_of_rejections_only_for_a_while) {
+    pool_registry registry;
+    const auto pool = registry.create({.name = "p",
+                                       .settings = {.core_pool_size = 1,
+                                                    .maximum_pool_size = 1,
+                                                    .queue_capacity = 1,
+                                                    .rejection = "discard"}});
+    detail::pool_advisers advisers;
+    const auto start = std::chrono::steady_clock::now();
+    const auto text = [&] { return detail::advice_of(registry, advisers).dump(); };
+    advisers.look(registry.pools(), start);
+    {
+        const testing::held_tasks held(*pool->executor(), 3);
+        EXPECT_THAT(text(),
+                    ::testing::HasSubstr("1 task was rejected lately with all of 1 thread"));
+    }
+    ASSERT_TRUE(testing::has_completed(*pool->executor(), 2));
+    advisers.look(registry.pools(), start + 1min);
+    EXPECT_THAT(text(), ::testing::HasSubstr("rejected"));
+    advisers.look(registry.pools(), start + 2min);
+    EXPECT_THAT(text(), ::testing::Not(::testing::HasSubstr("rejected")));
+}
+
 TEST(sizing_controller, changes_within_bounds_and_not_too_often) {
     pool_registry registry;
     const auto pool =

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "manage/alarm_tracker.hpp"
 #include "manage/messages.hpp"
@@ -330,6 +331,27 @@ TEST(alarm_engine, tells_of_a_configuration_that_went_stale_and_of_threads_that_
     }));
 }
 
+TEST(alarm_engine, goes_on_whatever_the_age_of_the_configuration_throws) {
+    pool_registry registry;
+    const auto kept = std::make_shared<keeping_notifier>();
+    std::atomic<int> asked = 0;
+    alarm_engine engine(
+        registry,
+        {.rules = {{.type = alarm_type::config_stale, .limit = 1s}, {.type = alarm_type::capacity}},
+         .interval = 1ms,
+         .config_age = [&]() -> std::chrono::nanoseconds {
+             if (++asked == 2) return 2s;
+             throw 42;  // NOLINT: which is no std::exception
+         }},
+        {kept});
+    const auto pool =
+        registry.create({.name = "p", .settings = {.core_pool_size = 1, .queue_capacity = 1}});
+    const testing::held_tasks held(*pool->executor(), 2);
+    EXPECT_TRUE(eventually([&] { return asked > 3 && kept->has(alarm_type::capacity); }));
+    // Nobody has said that the configuration is fresh again.
+    EXPECT_FALSE(kept->has(alarm_type::config_stale, alarm_state::recovered));
+}
+
 TEST(alarm_engine, looks_by_itself_and_sends_to_whom_the_rule_names) {
     pool_registry registry;
     const auto kept = std::make_shared<keeping_notifier>();
@@ -418,6 +440,25 @@ TEST(notifiers, write_what_the_platforms_read) {
     EXPECT_THROW(webhook_notifier({.url = "http://x", .body_template = "{{nonsense}}"}),
                  std::invalid_argument);
     EXPECT_THROW(webhook_notifier({.url = "ftp://x"}), std::invalid_argument);
+}
+
+TEST(notifiers, send_no_more_than_a_platform_takes) {
+    const alarm_event event{.type = alarm_type::change, .text = std::string(1000, 'x') + [] {
+                                std::string wide;
+                                for (int i = 0; i < 3000; ++i) wide += "\u6c60";
+                                return wide;
+                            }()};
+    const auto body = nlohmann::json::parse(detail::wecom_body(event, {}));
+    const auto content = body["markdown"]["content"].get<std::string>();
+    EXPECT_LE(content.size(), 4096u);
+    EXPECT_TRUE(content.ends_with("\u6c60\u2026"));
+}
+
+TEST(notifiers, put_every_event_into_one_line_of_a_log) {
+    std::string line;
+    log_notifier log([&](std::string_view text) { line = text; });
+    log.send({.text = "a\n\033[2Jb"});
+    EXPECT_EQ(line, "a??[2Jb");
 }
 
 TEST(notifiers, start_a_program_with_the_event) {

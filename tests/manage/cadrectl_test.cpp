@@ -83,6 +83,14 @@ TEST_F(cadrectl_test, needs_an_address_only_to_ask) {
     EXPECT_EQ(code_of([&] { return list({elsewhere, out, false}); }), usage);
 }
 
+TEST_F(cadrectl_test, reads_no_more_of_a_file_than_a_document_may_have) {
+    const auto& file = document("");
+    std::filesystem::resize_file(file, std::uintmax_t{1} << 40);  // a hole: it takes no room
+    EXPECT_EQ(code_of([&] { return validate(out_, false, file); }), bad_file);
+    EXPECT_EQ(validate(out_, true, file), bad_file);
+    EXPECT_EQ(json::parse(output())["problems"][0], file + ": has more than 1048576 bytes");
+}
+
 TEST_F(cadrectl_test, cannot_read_a_directory) {
     std::ostringstream out;
     EXPECT_EQ(code_of([&] { return validate(out, false, std::filesystem::temp_directory_path()); }),
@@ -176,7 +184,11 @@ TEST_F(cadrectl_test, tells_the_mistakes_of_a_document) {
     const auto& file = document("pools:\n  orders:\n    core_pool_size: many\n");
     EXPECT_EQ(code_of([&] { return validate(out_, false, file); }), bad_file);
     EXPECT_EQ(validate(out_, true, file), bad_file);
-    EXPECT_THAT(output(), HasSubstr(R"("valid":false)"));
+    const auto answer = json::parse(output());
+    EXPECT_EQ(answer["valid"], false);
+    EXPECT_EQ(answer["problems"],
+              json::array({file + ":3: pools.orders.core_pool_size: must be a whole number, and is "
+                                  "many"}));
     EXPECT_EQ(code_of([&] { return apply(as(), file, false); }), bad_file);
 }
 

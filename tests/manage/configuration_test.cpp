@@ -178,6 +178,20 @@ pulls: {}
     EXPECT_THAT(problems, HasSubstr("limits.yaml:1: limits.max_step: must be a whole number"));
 }
 
+TEST(configuration, tells_of_a_problem_in_one_line_whatever_the_key) {
+    const auto problem = refusal("pools: {a: {\"\\e[2J\\nfile.yaml:1: b\": 1}}");
+    EXPECT_THAT(problem, HasSubstr("pools.a.?[2J?file.yaml:1: b: is not a key here"));
+    EXPECT_EQ(problem.find_first_of("\n\033"), std::string::npos);
+    const auto json = [](const std::string& text) {
+        return parse_document(text, "pools.json", document_format::json);
+    };
+    const std::string long_key(100'000, 'k');
+    EXPECT_LT(refusal({json("{\"pools\": {\"a\": {\"" + long_key + "\": 1}}}")}).size(), 300U);
+    const auto shared = read({json("{\"cadre\": {}, \"" + long_key + "\": {}}")});
+    ASSERT_EQ(shared.ignored.size(), 1U);
+    EXPECT_LT(to_text(shared.ignored[0]).size(), 300U);
+}
+
 TEST(configuration, refuses_values_that_cannot_be) {
     const auto value = [](const std::string& text) {
         return refusal("pools: {a: {" + text + "}}");
@@ -276,6 +290,14 @@ TEST(dynamictp_keys, are_read_from_properties_and_under_their_older_name) {
     EXPECT_EQ(result.pools.at("a").settings.core_pool_size, 3);
     ASSERT_EQ(result.ignored.size(), 1U);
     EXPECT_EQ(to_text(result.ignored[0]), "x:1: server: is not for cadre");
+}
+
+TEST(dynamictp_keys, may_be_those_of_older_releases) {
+    const auto result =
+        read("dynamictp: {collectorType: logging, executors: [{threadPoolName: a}]}");
+    EXPECT_TRUE(result.pools.contains("a"));
+    ASSERT_EQ(result.ignored.size(), 1U);
+    EXPECT_EQ(result.ignored[0].key, "dynamictp.collectorType");
 }
 
 TEST(dynamictp_keys, have_values_that_spring_would_take) {

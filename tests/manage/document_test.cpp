@@ -109,6 +109,11 @@ TEST(document, names_the_key_of_what_it_refuses) {
                 HasSubstr("pools:1: a.b[0][0]"));
 }
 
+TEST(properties_document, does_not_call_empty_what_it_could_not_read) {
+    EXPECT_EQ(refusal("pools..core = 1\n", format::properties).find("is empty"), std::string::npos);
+    EXPECT_THAT(refusal("# nothing\n", format::properties), HasSubstr("is empty"));
+}
+
 TEST(document, refuses_deep_nesting_before_it_costs_anything) {
     const int levels = 100'000;
     std::string yaml = "a: ";

@@ -2,6 +2,10 @@
 #include <cadre/manage/pool_monitor.hpp>
 
 #include <string>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -10,6 +14,7 @@
 #include "support/pools.hpp"
 #include <cadre/errors.hpp>
 #include <cadre/manage/pool_registry.hpp>
+#include <cadre/queue/linked_blocking_deque.hpp>
 #include <cadre/scheduled_thread_pool_executor.hpp>
 
 namespace cadre::manage {
@@ -516,6 +521,91 @@ TEST(pool_monitor, interrupts_only_the_task_that_runs_for_too_long) {
         EXPECT_THROW(stuck.get(), interrupted);
         EXPECT_FALSE(w.pool.submit([] { return this_thread::is_interrupted(); }).get());
     }
+}
+
+TEST(pool_monitor, sees_by_itself_to_what_is_to_be_interrupted) {
+    watched_pool w;
+    for (int round = 0; round < 3; ++round) {
+        w.monitor->set_limits({.run_timeout = 1ms, .interrupt_on_run_timeout = true});
+        EXPECT_THROW(w.pool.submit([] { this_thread::sleep_for(testing::guard); }).get(),
+                     interrupted);
+        w.monitor->set_limits({});
+        EXPECT_NO_THROW(w.pool.submit([] { this_thread::sleep_for(5ms); }).get());
+    }
+}
+
+TEST(pool_monitor, interrupts_also_while_its_limits_change_all_the_time) {
+    watched_pool w;
+    const monitor_limits limits{.run_timeout = 40ms, .interrupt_on_run_timeout = true};
+    w.monitor->set_limits(limits);
+    auto stuck = w.pool.submit([] { this_thread::sleep_for(testing::guard); });
+    EXPECT_TRUE(eventually([&] {
+        w.monitor->set_limits(limits);
+        return stuck.is_done();
+    }));
+    EXPECT_THROW(stuck.get(), interrupted);
+}
+
+#if !defined(__SANITIZE_THREAD__)  // it allows no threads in a child
+TEST(pool_monitor, can_be_destroyed_in_a_child_of_its_process) {
+    auto monitor = std::make_unique<pool_monitor>();
+    monitor->set_limits({.run_timeout = 1h, .interrupt_on_run_timeout = true});
+    const pid_t child = fork();
+    if (child == 0) {
+        std::thread of_child([] {});  // may well have the id that the monitor's thread had
+        monitor.reset();
+        of_child.join();
+        _exit(0);
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) != child) {}
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+#endif
+
+TEST(pool_monitor, knows_how_long_the_head_of_a_long_deque_waits) {
+    testing::gate go;
+    const auto monitor = std::make_shared<pool_monitor>();
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .queue = std::make_unique<linked_blocking_deque<task>>(),
+                               .hooks = monitor->hooks()});
+    for (int i = 0; i < 10'002; ++i) pool.execute([&] { go.wait(); });
+    EXPECT_TRUE(eventually([&] { return pool_monitor::oldest_wait(pool.queue()) > 5ms; }));
+    go.open();
+}
+
+TEST(pool_monitor, stops_the_token_of_what_it_interrupts_under_no_lock) {
+    watched_pool w;
+    w.monitor->set_limits({.run_timeout = 1ms, .interrupt_on_run_timeout = true});
+    std::atomic<std::uint64_t> seen = 0;
+    const auto spins = [&](std::stop_token stop) {
+        const std::stop_callback looks(stop, [&] {
+            seen = w.monitor->metrics().run_timeouts;
+            w.monitor->set_limits({});
+        });
+        const auto end = std::chrono::steady_clock::now() + testing::guard;
+        while (!stop.stop_requested() && std::chrono::steady_clock::now() < end)
+            std::this_thread::yield();
+        return stop.stop_requested();
+    };
+    EXPECT_TRUE(w.pool.submit(spins).get());
+    EXPECT_EQ(seen, 1u);
+    EXPECT_FALSE(w.pool.submit([](std::stop_token stop) { return stop.stop_requested(); }).get());
+}
+
+TEST(pool_monitor, may_end_on_the_thread_that_interrupts) {
+    auto monitor = std::make_unique<pool_monitor>();
+    monitor->set_limits({.run_timeout = 1ms, .interrupt_on_run_timeout = true});
+    thread_pool_executor pool({.core_pool_size = 1, .hooks = monitor->hooks()});
+    EXPECT_TRUE(pool.submit([&](std::stop_token stop) {
+                        const std::stop_callback drops(stop, [&] { monitor.reset(); });
+                        const auto end = std::chrono::steady_clock::now() + testing::guard;
+                        while (!stop.stop_requested() && std::chrono::steady_clock::now() < end)
+                            std::this_thread::yield();
+                        return stop.stop_requested();
+                    })
+                    .get());
+    EXPECT_EQ(monitor, nullptr);
 }
 
 TEST(pool_monitor, interrupts_a_task_once_also_if_another_ran_inside_it) {

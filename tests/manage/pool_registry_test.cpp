@@ -98,6 +98,23 @@ TEST(pool_registry, makes_pools_on_every_kind_of_queue) {
                 HasSubstr("has no bound"));
 }
 
+TEST(pool_registry, knows_the_oldest_tasks_of_every_queue_that_holds_some) {
+    pool_registry registry;
+    for (const auto queue : {queue_kind::linked, queue_kind::array, queue_kind::priority,
+                             queue_kind::transfer, queue_kind::deque}) {
+        const auto pool = registry.create({.name = to_text(queue),
+                                           .queue = queue,
+                                           .settings = {.core_pool_size = 1, .queue_capacity = 9}});
+        const testing::held_task held(*pool->executor());
+        for (const char* name : {"first", "second", "third"})
+            pool->executor()->execute(named(name, [] {}));
+        const auto oldest = pool->oldest_tasks(2);
+        ASSERT_EQ(oldest.size(), 2u) << pool->name();
+        EXPECT_EQ(oldest[0].name, "first") << pool->name();
+        EXPECT_GE(oldest[0].age, oldest[1].age) << pool->name();
+    }
+}
+
 TEST(pool_registry, keeps_a_refusal_that_is_of_no_pool) {
     pool_registry registry;
     std::string told;
@@ -270,6 +287,18 @@ TEST(change_history, keeps_the_last_records) {
     EXPECT_EQ(registry.history().size(), 2u);
     EXPECT_EQ(registry.history().front().revision, 3u);
     EXPECT_THROW(registry.rollback(1), std::invalid_argument);
+}
+
+TEST(change_history, does_not_lose_revisions_to_refusals) {
+    pool_registry registry({.history_size = 2});
+    const auto pool = registry.create({.name = "p", .settings = {.core_pool_size = 1}});
+    pool->reconfigure({.maximum_pool_size = 2});
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_THROW(pool->reconfigure({.core_pool_size = -1}), std::invalid_argument);
+        registry.note_refusal({}, "a mistake");
+    }
+    EXPECT_EQ(registry.history().size(), 4u);  // and the last two refusals
+    EXPECT_EQ(pool->rollback(1).after.maximum_pool_size, 1);
 }
 
 TEST(change_history, is_appended_to_a_file) {

@@ -309,6 +309,17 @@ TEST(settings_text, reads_what_it_writes) {
     EXPECT_EQ(merged({.core_pool_size = 7}, all).maximum_pool_size, 2);
     EXPECT_THROW(set_field(read, "core_pool_size", "1.5"), std::invalid_argument);
     EXPECT_THROW(set_field(read, "keep_alive", "60"), std::invalid_argument);
+    const auto refusal_of = [&](const char* field, const char* text) -> std::string {
+        try {
+            set_field(read, field, text);
+            return "was accepted";
+        } catch (const std::invalid_argument& refused) {
+            return refused.what();
+        }
+    };
+    EXPECT_EQ(refusal_of("core_pool_size", "99999999999"),
+              "core_pool_size (99999999999): must be a whole number up to 2147483647");
+    EXPECT_EQ(refusal_of("queue_capacity", "-1"), "queue_capacity (-1): must be at least 1");
     EXPECT_THROW(set_field(read, "prestart_core_threads", "yes"), std::invalid_argument);
     EXPECT_THROW(set_field(read, "corePoolSize", "1"), std::invalid_argument);
 }

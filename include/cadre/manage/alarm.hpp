@@ -22,7 +22,7 @@ enum class alarm_type {
     queue_timeout,         ///< tasks waited longer than the pool's queue_timeout
     stuck_worker,          ///< a task has been running for `limit`
     oldest_wait,           ///< the head of the queue has been waiting for `limit`
-    config_stale,          ///< no configuration source has answered for `limit`
+    config_stale,          ///< a configuration source has not answered for `limit`
     thread_create_failed,  ///< the thread factory gave no thread
 };
 /// change, liveness, ...

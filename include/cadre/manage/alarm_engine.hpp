@@ -27,8 +27,8 @@ struct alarm_options {
     std::string instance = {};  ///< empty: the host name and process number
     /// Events that wait for one notifier; beyond that the oldest is dropped.
     std::size_t backlog = 256;
-    /// For how long no configuration source has answered, for config_stale: what
-    /// config_manager::age() says. Empty: none is asked.
+    /// For how long a configuration source has not answered, for config_stale: what
+    /// config_manager::age() says. Empty: none is asked. If it throws, nobody knows this time.
     std::function<std::chrono::nanoseconds()> config_age = {};
 };
 

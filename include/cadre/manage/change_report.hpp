@@ -14,7 +14,7 @@ namespace cadre::manage {
 
 /// Who wants a change, for the history.
 struct change_origin {
-    std::string source = "code";  ///< where it came from: code, file:/etc/pools.yaml, http, ...
+    std::string source = "code";  ///< where it came from: code, `file:/etc/pools.yaml`, http, ...
     std::string source_revision = {};  ///< what that source calls its version
     std::string author = {};           ///< empty if the source does not say
     std::string comment = {};

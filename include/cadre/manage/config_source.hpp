@@ -64,7 +64,7 @@ public:
 
     /// Stops.
     virtual ~config_source() = default;
-    /// For messages, as file:/etc/pools.yaml; without passwords.
+    /// For messages, as `file:/etc/pools.yaml`; without passwords.
     virtual const std::string& name() const = 0;
     /// Starts its thread, on which `to` is called. What that throws counts as a failure,
     /// and it is given the document again. Throws illegal_state if it was started before.

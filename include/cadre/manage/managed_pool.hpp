@@ -50,10 +50,11 @@ public:
     std::shared_ptr<pool_monitor> monitor() const;
     /// For how long the head of the queue has been waiting; zero without a monitor.
     std::chrono::nanoseconds oldest_wait() const;
-    /// Has the monitor look for tasks that run or wait for too long, as the alarm engine does.
+    /// Has the monitor look for tasks that run or wait for too long, as the alarm engine does. For
+    /// those that run it looks by itself, at least once a second, if it is to interrupt them.
     void check_timeouts() const;
-    /// The first tasks of the queue, up to `most`. None of a pool whose queue does not keep the
-    /// order of arrival, or that has no monitor.
+    /// The tasks that have waited longest, up to `most`; of a queue that does not keep the order of
+    /// arrival, among the first 10,000. None of a scheduled pool, or one that has no monitor.
     std::vector<queued_task> oldest_tasks(std::size_t most) const;
     /// linked, array, synchronous, priority, transfer, deque, delayed; the queue's class for one of
     /// your own.

@@ -16,7 +16,8 @@ namespace cadre::manage {
 
 namespace detail {
 class monitor_core;
-}
+class timeout_watch;
+}  // namespace detail
 
 /// How much a monitor keeps.
 struct monitor_options {
@@ -66,7 +67,9 @@ struct worker_view {
 struct monitor_limits {
     std::chrono::nanoseconds run_timeout = {};    ///< zero: none
     std::chrono::nanoseconds queue_timeout = {};  ///< zero: none
-    bool interrupt_on_run_timeout = false;        ///< of tasks that begin after it was set
+    /// Of tasks that begin after it was set: soon after the timeout they are interrupted, and their
+    /// stop token is stopped if they have asked for it by then.
+    bool interrupt_on_run_timeout = false;
 };
 
 /// Counts and times the tasks of one pool. Times are of the steady clock. Reading changes nothing
@@ -96,9 +99,12 @@ public:
     std::chrono::nanoseconds age() const;
 
     monitor_limits limits() const;
+    /// Throws std::system_error if tasks are to be interrupted, and there is no thread to be had
+    /// that sees to it; then nothing changes.
     void set_limits(monitor_limits limits);
-    /// Looks for tasks that run for too long: counts each once, and interrupts it if so set.
-    /// Without it (the alarm engine calls it regularly) they are counted when they end.
+    /// Looks for tasks that run for too long: counts each once, and, if so set, interrupts it and
+    /// stops its token. Without it (the alarm engine calls it regularly, and, where tasks are to be
+    /// interrupted, a thread of the monitor's own) they are counted when they end.
     void check_running();
 
     /// Looks for tasks that wait for too long in the queue of the pool, among the first 10,000:
@@ -111,6 +117,7 @@ public:
 
 private:
     const std::shared_ptr<detail::monitor_core> core_;
+    const std::unique_ptr<detail::timeout_watch> watch_;
     const std::chrono::steady_clock::time_point made_ = std::chrono::steady_clock::now();
 };
 

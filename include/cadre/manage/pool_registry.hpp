@@ -32,7 +32,7 @@ struct guard_rails {
 /// What holds for all pools of a registry.
 struct registry_options {
     guard_rails rails = {};
-    std::size_t history_size = 256;  ///< records kept; the oldest go first
+    std::size_t history_size = 256;  ///< records kept, and as many refusals; the oldest go first
     /// Every record is appended there as one line of JSON; a file that was moved away is begun
     /// anew. Empty: nowhere.
     std::filesystem::path change_log = {};
