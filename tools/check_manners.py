@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what no tracked file should have: words of unfinished work and paths of one machine; and
-that every C++ file starts with its licence."""
+"""Checks what no tracked file should have: words of unfinished work and paths of one machine; that every
+C++ file starts with its licence; and that nothing in the library waits by what is known to lose wake-ups or to
+mislead ThreadSanitizer (PL-01 to PL-03 of docs/hazards.md)."""
 
 import pathlib
 import re
@@ -16,6 +17,23 @@ RULES = [
     (re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b"), "unfinished work"),
     (re.compile(r"(?<![\w.])/(work|ro" r"ot|home)/"), "a path of one machine"),
 ]
+
+# What sanitizers cannot follow; and, in the core, what glibc before 2.41 or libstdc++ 12 may leave asleep.
+NOWHERE = re.compile(r"\b(atomic_(thread|signal)_fence|(shared_)?timed_mutex)\b")
+NOT_IN_THE_CORE = re.compile(
+    r"\bstd::(condition_variable\w*|counting_semaphore|binary_semaphore|latch|barrier)\b|\bnotify_(one|all)\(\)")
+LIBRARY = ("include/", "src/")
+# Not the core: the management plane; what waits for foreign code alone; what only tests use.
+BESIDE_THE_CORE = ("include/cadre/manage/", "src/manage/", "src/cadrectl/", "include/cadre/asio.hpp",
+                   "include/cadre/testing.hpp", "src/testing.cpp")
+
+
+def waits_wrongly(name, line):
+    """What a line of C++ waits by that it should not; nothing for most."""
+    if not name.startswith(LIBRARY):
+        return None
+    code = line.partition("//")[0]
+    return NOWHERE.search(code) or (not name.startswith(BESIDE_THE_CORE) and NOT_IN_THE_CORE.search(code))
 
 
 def complaints():
@@ -34,6 +52,8 @@ def complaints():
             for rule, what in RULES:
                 if rule.search(line):
                     yield f"{name}:{number}: {what}: {line.strip()}"
+            if path.suffix in (".cpp", ".hpp") and waits_wrongly(name, line):
+                yield f"{name}:{number}: no way to wait, see PL-01 of docs/hazards.md: {line.strip()}"
 
 
 def main():

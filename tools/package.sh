@@ -14,7 +14,7 @@ git ls-files -z | xargs -0 tar c | tar x -C "$place/cadre-$version"
 
 (cd "$place/cadre-$version" && dpkg-buildpackage -us -uc -j"$(nproc)" >../build.log 2>&1) ||
     { tail -50 "$place/build.log" >&2; exit 1; }
-lintian -EvIL +pedantic --fail-on error,warning,info,pedantic "$place"/*.changes
+lintian -EvIL +pedantic --fail-on error,warning,info,pedantic,experimental "$place"/*.changes
 
 root=$PWD/$place/root
 for package in "$place"/*.deb; do

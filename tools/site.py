@@ -6,7 +6,8 @@
 
 Doxygen does the work. Before it, the pages are made ready: headings get the anchors that GitHub gives
 them, links between pages become references, the examples become a page. After it, the warnings are
-looked through: it fails for any, save members without a comment, whose names say it all.
+looked through: it fails for any, save members without a comment, whose names say it all. It also fails
+for a page that tells where on this machine it was made.
 """
 
 import os
@@ -102,6 +103,7 @@ def doxygen(pages, site):
     configuration = (ROOT / "docs/site/Doxyfile").read_text(encoding="utf-8")
     configuration += f"""
 INPUT = include/cadre {pages}
+STRIP_FROM_PATH = include . {pages.parent}
 USE_MDFILE_AS_MAINPAGE = {pages}/README.md
 OUTPUT_DIRECTORY = {site.parent}
 HTML_OUTPUT = {site.name}
@@ -114,6 +116,13 @@ HTML_OUTPUT = {site.name}
     return done.returncode == 0 and not matter
 
 
+def names_this_machine(site):
+    found = [page.name for page in sorted(site.glob("*.html"))
+             if re.search(f"{ROOT}|{site.parent}", page.read_text(encoding="utf-8"))]
+    print("".join(f"{page} names a directory of this machine\n" for page in found), file=sys.stderr, end="")
+    return bool(found)
+
+
 def main():
     site = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/site").resolve()
     pages = site.parent / f"{site.name}_pages"
@@ -124,7 +133,7 @@ def main():
     for page in check_docs.PAGES:
         (pages / f"{page_id(page)}.md").write_text(ready(page, files), encoding="utf-8")
     (pages / "examples.md").write_text(examples(), encoding="utf-8")
-    if not doxygen(pages, site):
+    if not doxygen(pages, site) or names_this_machine(site):
         return 1
     shutil.copytree(ROOT / "docs/images", site / "images")
     for name in files:

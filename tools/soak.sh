@@ -162,7 +162,9 @@ threads() {
 }
 oracle() {
     build soak oracle_driver oracle_reference
-    tests/oracle/generate --minutes $(((share + 59) / 60))
+    local built=build/soak/tests
+    tests/oracle/generate --driver $built/oracle_driver --classes $built/oracle/classes \
+        --turns $built/oracle/liboracle_turns.so --minutes $(((share + 59) / 60))
 }
 
 for part in "${parts[@]}"; do
