@@ -124,22 +124,17 @@ void scheduled_thread_pool_executor::start_timer(detail::intrusive_ptr<detail::t
         throw;
     }
     auto& core = *pool_.core_;
-    if (is_shutdown()) {
-        core.reject(task(detail::timer_handle(std::move(timer))), pool_);
-        return;
-    }
+    if (is_shutdown()) return reject(std::move(timer));
+    using admission = detail::timer_queue::admission;
+    auto how = admission::refused;
     try {
-        using admission = detail::timer_queue::admission;
-        const auto how = timers_->admit(timer, due);
-        if (how == admission::settled) return;
-        if (how == admission::refused) {  // shut down since
-            timer->cancel(false);
-            return;
-        }
+        how = timers_->admit(timer, due);
     } catch (...) {
         timer->abandon();  // lets go of its decoration, which holds it
         throw;
     }
+    if (how == admission::settled) return;
+    if (how == admission::refused) return reject(std::move(timer));  // shut down since
     try {
         core.ensure_worker();
     } catch (...) {
@@ -152,9 +147,12 @@ void scheduled_thread_pool_executor::start_timer(detail::intrusive_ptr<detail::t
         throw;
     }
     // Admitted after a shutdown that had found nothing, the pool may have ended meanwhile. It has
-    // not if a worker was there or could be added.
-    if (core.state() >= run_state::stop)
-        if (const auto back = timers_->remove(*timer)) back->cancel(false);
+    // not if a worker was there or could be added. A task without a future has nobody else to tell.
+    if (core.state() >= run_state::stop && timers_->remove(*timer)) reject(std::move(timer));
+}
+
+void scheduled_thread_pool_executor::reject(detail::intrusive_ptr<detail::timer_core> timer) {
+    pool_.core_->reject(task(detail::timer_handle(std::move(timer))), pool_);
 }
 
 std::chrono::steady_clock::time_point scheduled_thread_pool_executor::now() const {

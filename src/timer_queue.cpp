@@ -44,6 +44,8 @@
 #include <random>
 #include <sys/prctl.h>
 
+#include <cadre/detail/schedule_point.hpp>
+
 #include "report.hpp"
 #include "thread_pool_core.hpp"
 #include "timer_details.hpp"
@@ -126,6 +128,7 @@ bool timer_queue::insert(taken timer, steady_time due) {
 }
 
 timer_queue::admission timer_queue::admit(taken& timer, steady_time due) {
+    CADRE_SCHEDULE_POINT("the admission of a timer");
     deferred_wake wake;
     std::lock_guard lock(mutex_);
     if (closed_) return admission::refused;

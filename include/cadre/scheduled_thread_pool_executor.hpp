@@ -168,6 +168,7 @@ private:
     static scheduled_pool_options options_of(int core, cadre::thread_factory factory,
                                              cadre::rejected_execution_handler handler);
     bool remove_timer(detail::future_core* wanted);
+    void reject(detail::intrusive_ptr<detail::timer_core> timer);
     void apply_shutdown_policies();
 
     const std::function<task(task)> decorate_task_;

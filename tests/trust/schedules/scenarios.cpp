@@ -47,7 +47,7 @@ cadre::thread_pool_options one_thread() {
 }
 
 /// True if it was accepted.
-bool execute(cadre::thread_pool_executor& pool, fate& f) {
+bool execute(cadre::executor& pool, fate& f) {
     try {
         pool.execute(told(f));
         return true;
@@ -116,6 +116,20 @@ void schedule_against_shutdown() {
         expect(pool.queue().empty(), "a pool that has terminated has no tasks");
     }
     expect(ran == (result.valid() && !result.is_cancelled() ? 1 : 0), "ran unless cancelled");
+}
+
+/// A task without a future: nobody but its submitter can be told that it will not run.
+void execute_against_shutdown_of_a_scheduler() {
+    fate f;
+    bool accepted = false;
+    {
+        cadre::scheduled_thread_pool_executor pool(1);
+        cadre::thread submitter([&] { accepted = execute(pool, f); });
+        pool.shutdown();
+        submitter.join();
+    }
+    expect(f.ran == (accepted ? 1 : 0), "ran if accepted, and only then");
+    expect(f.destroyed == 1, "the task is gone, once");
 }
 
 void use_and_destroy() {
@@ -318,6 +332,7 @@ constexpr scenario scenarios[] = {
     {"SH-03", use_and_destroy},
     {"SH-06", take_against_drain},
     {"SH-13", schedule_against_shutdown},
+    {"SH-13, no future", execute_against_shutdown_of_a_scheduler},
     {"WK-05", throwing_task_against_submit},
     {"WK-09", resize_against_submit},
     {"IN-01", interrupt_against_take},
