@@ -348,13 +348,30 @@ void monitor_core::sample_ends(worker_slot& slot, std::int64_t took) noexcept {
     if (const auto now = tick()) slot.worker->pass_over_during(now);
 }
 
-/// The tick goes on while that is worth its price.
+/// How many tasks were timed and have ended.
+std::uint64_t monitor_core::timed_so_far() const noexcept {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t sum = 0;
+    for (const auto& slot : slots_) sum += slot->not_passed_over.load(std::memory_order_relaxed);
+    return sum;
+}
+
+/// The tick goes on while that is worth its price, and while tasks come to workers that are all
+/// held up: nobody knows yet what they will take.
 bool monitor_core::time_passed(std::uint64_t now) noexcept {
     const auto passed = passed_over_.load(std::memory_order_relaxed);
+    const auto submitted = submitted_.load(std::memory_order_relaxed);
+    const auto timed = timed_so_far();
+    const bool is_any_submitted = submitted != std::exchange(submitted_seen_, submitted);
+    const bool is_any_timed = timed != std::exchange(timed_seen_, timed);
     const bool quiet = passed - std::exchange(passed_over_seen_, passed) < worth_a_tick;
-    quiet_ticks_ = quiet ? quiet_ticks_ + 1 : 0;
+    if (!quiet)
+        quiet_ticks_ = 0;
+    else if (is_any_timed || !is_any_submitted)
+        ++quiet_ticks_;
     if (tick() == 0) {  // it starts
         passed_over_before_ = passed;
+        timed_before_ = timed;
         quiet_ticks_ = 0;
     }
     note_late_tick(now);
@@ -362,7 +379,7 @@ bool monitor_core::time_passed(std::uint64_t now) noexcept {
         if (now > tick()) set_tick(now);
         return true;
     }
-    if (passed - passed_over_before_ < worth_a_tick)
+    if (passed - passed_over_before_ < worth_a_tick && timed != timed_before_)
         calm_until_.store(static_cast<std::int64_t>(now) * tick_ns + calm_for);
     set_tick(0);
     return false;

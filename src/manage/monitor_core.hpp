@@ -148,6 +148,7 @@ private:
     };
     task_record* record_for(worker_slot& slot, std::string_view name) noexcept;
     bool time_passed(std::uint64_t now) noexcept override;
+    std::uint64_t timed_so_far() const noexcept;
     static void begin_row(worker_slot& slot) noexcept;
     void settle(worker_slot& slot) noexcept;
     void look_at_passed_over(worker_slot& slot) noexcept;
@@ -181,6 +182,9 @@ private:
     // Of time_passed(), under the ticker's lock: as it was at the last tick and before the first.
     std::uint64_t passed_over_seen_ = 0;
     std::uint64_t passed_over_before_ = 0;
+    std::uint64_t submitted_seen_ = 0;
+    std::uint64_t timed_seen_ = 0;
+    std::uint64_t timed_before_ = 0;
     int quiet_ticks_ = 0;
     std::atomic<std::uint64_t> threads_started_ = 0;
     std::atomic<std::uint64_t> threads_ended_ = 0;

@@ -320,6 +320,20 @@ TEST(pool_monitor, ticks_while_tiny_tasks_come_fast_and_no_longer) {
     EXPECT_EQ(observer.tick(), 0u);
 }
 
+TEST(pool_monitor, goes_on_ticking_while_tasks_come_to_workers_that_are_held_up) {
+    testing::gate go;
+    sampled_pool p;
+    p.pool.execute([&] { go.wait(); });
+    std::uint64_t since = 0;
+    EXPECT_TRUE(eventually([&] {
+        for (int i = 0; i < 2048; ++i) p.pool.execute([] {});
+        const auto now = p.observer->tick();
+        if (now == 0 || since == 0) since = now;
+        return now - since >= 64;  // many times what an idle pool is given
+    }));
+    go.open();
+}
+
 TEST(pool_monitor, tells_of_a_task_that_it_passed_over_if_it_runs_for_too_long) {
     sampled_pool p;
     p.monitor.set_limits({.run_timeout = 1s});  // which leaves it passing over tasks
