@@ -67,10 +67,12 @@ pthread_key_t exit_key() {
 /// What is copied to be thrown: the text of an exception takes memory, a copy shares it. An
 /// interrupt must not be lost for want of memory. Made when the library is loaded, and never
 /// destroyed: threads may end after everything else.
-constinit const interrupted* an_interrupted = nullptr;
+constinit std::atomic<const interrupted*> an_interrupted = nullptr;
 [[gnu::constructor]] void make_an_interrupted() {
     alignas(interrupted) static std::byte storage[sizeof(interrupted)];
-    an_interrupted = ::new (static_cast<void*>(storage)) interrupted();
+    // release: pairs with throw_if_interrupted(), for threads may run before this does.
+    an_interrupted.store(::new (static_cast<void*>(storage)) interrupted(),
+                         std::memory_order_release);
 }
 
 /// When the library is unloaded, that function goes with it, and threads that used the library must
@@ -213,8 +215,9 @@ void thread_control::copy_stop_sources(std::vector<std::stop_source>& to) const 
 void thread_control::throw_if_interrupted() {
     if (!wait_must_end()) return;
     only_nudged_ = !(flags_.fetch_and(~visible_) & interrupted_bit);
-    if (!an_interrupted) throw interrupted();  // another library is still being loaded
-    throw interrupted(*an_interrupted);
+    const auto* const made = an_interrupted.load(std::memory_order_acquire);
+    if (!made) throw interrupted();  // another library is still being loaded
+    throw interrupted(*made);
 }
 
 std::string thread_control::name() const {

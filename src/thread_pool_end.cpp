@@ -102,11 +102,12 @@ void thread_pool_core::interrupt_workers() noexcept {
         for (std::size_t i = 0; i < workers_.size(); ++i) {
             if (workers_[i]->told_by_stop >= call) continue;
             workers_[i]->told_by_stop = call;
-            const intrusive_ptr<thread_control> thread(workers_[i]->started.load());
+            intrusive_ptr<thread_control> thread(workers_[i]->started.load());
             found = true;
             lock.unlock();  // users' callbacks run in here
             thread->request_stop_all();
             thread->interrupt();
+            thread = nullptr;  // perhaps the last that has it: not under the mutex
             lock.lock();
         }
     } while (found);

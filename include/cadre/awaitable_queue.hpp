@@ -121,6 +121,12 @@ private:
                 items.splice(items.end(), one);
                 lock.unlock();
             } else {
+                // That takes no room. Whoever gives it may have been woken for some, and nobody
+                // else would tell the next one that it is there.
+                {
+                    detail::deferred_wake wake;
+                    not_full.notify_one(wake);
+                }
                 hand_to_first(one, lock);
             }
         }

@@ -35,10 +35,10 @@ void pool_advisers::look_at_rejections(const std::vector<std::shared_ptr<managed
     for (const auto& pool : pools) {
         const auto rejected = pool->snapshot().rejected_task_count;
         auto& of = rejections_[pool->name()];
-        if (of.pool.lock() != pool)
-            of = {pool, now, rejected, rejected};
+        if (!of.is_of(*pool))
+            of = {pool, pool.get(), now, rejected, rejected};
         else if (now - of.at >= std::chrono::minutes(1))
-            of = {pool, now, rejected, of.this_minute};
+            of = {pool, pool.get(), now, rejected, of.this_minute};
     }
     std::erase_if(rejections_, [](const auto& of) { return of.second.pool.expired(); });
 }
@@ -46,7 +46,7 @@ void pool_advisers::look_at_rejections(const std::vector<std::shared_ptr<managed
 std::int64_t pool_advisers::rejected_lately(const managed_pool& pool) const {
     const std::lock_guard lock(mutex_);
     const auto found = rejections_.find(pool.name());
-    if (found == rejections_.end() || found->second.pool.lock().get() != &pool) return 0;
+    if (found == rejections_.end() || !found->second.is_of(pool)) return 0;
     return pool.snapshot().rejected_task_count - found->second.last_minute;
 }
 

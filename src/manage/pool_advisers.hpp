@@ -43,9 +43,15 @@ private:
     /// How many a pool had rejected when a minute began.
     struct rejections {
         std::weak_ptr<managed_pool> pool = {};
+        const managed_pool* address = nullptr;
         std::chrono::steady_clock::time_point at = {};
         std::int64_t this_minute = 0;
         std::int64_t last_minute = 0;
+
+        /// Without holding it: whoever lets go of it last waits for its tasks.
+        bool is_of(const managed_pool& wanted) const {
+            return address == &wanted && !pool.expired();
+        }
     };
     void look_at_rejections(const std::vector<std::shared_ptr<managed_pool>>& pools,
                             std::chrono::steady_clock::time_point now);

@@ -84,9 +84,12 @@ void timeout_watch::follow(const monitor_limits& limits) {
 }
 
 void timeout_watch::run(shared& with, const std::weak_ptr<monitor_core>& of) {
+    // Signals of the process are for others; what a callback of users brings on itself is not.
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, nullptr);  // signals of the process are for others
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF})
+        sigdelset(&all, own);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
     pthread_setname_np(pthread_self(), "cadre-timeouts");
     std::unique_lock lock(with.mutex);
     auto looked = std::chrono::steady_clock::now();
