@@ -51,6 +51,7 @@ std::string to_json(const alarm_event& event) {
                      {"text", event.text},
                      {"value", event.value},
                      {"threshold", event.threshold},
+                     {"rule", event.rule},
                      {"suppressed", event.suppressed}};
     if (event.type == alarm_type::change)
         all["change"] = detail::json_of(event.change);

@@ -58,6 +58,27 @@ std::string short_number(double value) {
     return text;
 }
 
+std::string text_of(const alarm_rule& rule, double threshold, bool is_level) {
+    std::string text = "threshold " + short_number(threshold);
+    if (!is_level || rule.count > 1)
+        text += (is_level ? ", " + std::to_string(rule.count) + " times" : "") + " within " +
+                to_text(rule.window);
+    if (rule.lasting.count() > 0) text += ", lasting " + to_text(rule.lasting);
+    return text;
+}
+
+/// By when what fires is told again: a level at the first look after the silence; what is counted,
+/// when it occurs after that, and if it does not within the window, it is over.
+std::chrono::nanoseconds longest_pause(const alarm_rule& rule, bool is_level,
+                                       std::chrono::nanoseconds interval) {
+    using std::chrono::nanoseconds;
+    constexpr nanoseconds on_the_way = std::chrono::seconds(10);
+    constexpr nanoseconds longest = std::chrono::hours(24 * 365);  // sums of these are times still
+    return std::min(rule.silence, longest) +
+           (is_level ? nanoseconds(0) : std::min(rule.window, longest)) +
+           std::max(2 * std::min(interval, longest), on_the_way);
+}
+
 }  // namespace
 
 alarm_core::alarm_core(pool_registry& registry, alarm_options options,
@@ -269,10 +290,13 @@ void alarm_core::decide(const alarm_rule& rule, const finding& found, const sigh
                       .instance = instance_,
                       .value = found.value,
                       .threshold = found.threshold,
+                      .rule = text_of(rule, found.threshold, found.is_level),
                       .suppressed = verdict ? verdict->suppressed : 0,
                       .at = wall,
                       .since = of.since,
                       .snapshot = s.snapshot};
+    if (interval_.count() > 0)
+        event.next_by = wall + longest_pause(rule, found.is_level, interval_);
     if (!found.is_level) event.value = static_cast<double>(of.tracker.occurrences());
     event.what = (found.is_level ? "" : std::to_string(of.tracker.occurrences()) + " ") +
                  found.what + " (threshold " + short_number(found.threshold) + ")";

@@ -126,14 +126,21 @@ std::string lark_body(const alarm_event& event, const robot_options& options,
 }
 
 std::string alertmanager_body(const alarm_event& event) {
-    // The labels are what an alert is known by: the same when it fires and when it is over.
+    // The labels are what an alert is known by: the same when it fires and when it is over, and
+    // others than those of another rule, whose end would be taken for the end of this one.
     json alert{{"labels",
                 {{"alertname", std::string("cadre_") + to_text(event.type)},
                  {"pool", event.pool},
-                 {"instance", event.instance}}},
+                 {"instance", event.instance},
+                 {"rule", event.rule}}},
                {"annotations", {{"summary", event.text}, {"task", event.task}}},
                {"startsAt", iso_time(event.since)}};
-    if (event.state == alarm_state::recovered) alert["endsAt"] = iso_time(event.at);
+    // Without an end the Alertmanager takes it for over when its own patience ends, in 5 minutes,
+    // and the next message may come later.
+    if (event.state == alarm_state::recovered)
+        alert["endsAt"] = iso_time(event.at);
+    else if (event.next_by != std::chrono::system_clock::time_point())
+        alert["endsAt"] = iso_time(event.next_by);
     return dump(json::array({alert}));
 }
 

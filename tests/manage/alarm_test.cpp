@@ -2,6 +2,7 @@
 #include <cadre/manage/alarm_engine.hpp>
 
 #include <condition_variable>
+#include <map>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -79,6 +80,60 @@ TEST(alarm_engine, tells_of_rejections_of_a_new_pool_before_its_first_look) {
     engine.check();
     EXPECT_EQ(engine.active().size(), 1u);
     EXPECT_TRUE(eventually([&] { return kept->has(alarm_type::reject); }));
+}
+
+TEST(alarm_engine, says_by_when_it_tells_again_of_what_still_fires) {
+    pool_registry registry;
+    const auto pool =
+        registry.create({.name = "p", .settings = {.core_pool_size = 1, .queue_capacity = 1}});
+    alarm_engine engine(
+        registry,
+        {.rules = {{.type = alarm_type::liveness, .silence = 10min},
+                   {.type = alarm_type::reject, .window = 1min, .silence = 10min},
+                   {.type = alarm_type::capacity, .silence = std::chrono::nanoseconds::max()}},
+         .interval = 1h},
+        {});
+    const testing::held_tasks held(*pool->executor(), 2);
+    ASSERT_TRUE(held.have_started(1));
+    EXPECT_THROW(pool->executor()->execute([] {}), rejected_execution);
+    engine.check();
+    const auto firing = engine.active();
+    ASSERT_EQ(firing.size(), 3u);
+    EXPECT_EQ(firing[0].next_by - firing[0].at, 10min + 2h);
+    EXPECT_EQ(firing[1].next_by - firing[1].at, 10min + 1min + 2h) << "or it is over";
+    EXPECT_GT(firing[2].next_by - firing[2].at, 24h) << "without an overflow";
+}
+
+TEST(alarm_engine, tells_two_rules_of_one_type_on_one_pool_apart) {
+    pool_registry registry;
+    const auto pool =
+        registry.create({.name = "p", .settings = {.core_pool_size = 1, .queue_capacity = 1}});
+    const auto kept = std::make_shared<keeping_notifier>();
+    alarm_engine engine(registry,
+                        {.rules = {{.type = alarm_type::liveness},
+                                   {.type = alarm_type::liveness, .threshold = 90},
+                                   {.type = alarm_type::liveness, .lasting = 1ns},
+                                   {.type = alarm_type::reject}},
+                         .interval = 0s},
+                        {kept});
+    testing::held_tasks held(*pool->executor(), 2);
+    EXPECT_THROW(pool->executor()->execute([] {}), rejected_execution);
+    ASSERT_TRUE(eventually([&] {
+        engine.check();
+        return kept->events().size() == 4;
+    }));
+    held.let_go();
+    ASSERT_TRUE(testing::has_completed(*pool->executor(), 2));
+    ASSERT_TRUE(eventually([&] {
+        engine.check();
+        return kept->events().size() == 7;
+    }));
+    std::map<std::string, int> rules;
+    for (const auto& event : kept->events()) ++rules[event.rule];
+    EXPECT_THAT(rules, ::testing::ElementsAre(std::pair("threshold 1 within 2m", 1),
+                                              std::pair("threshold 80", 2),
+                                              std::pair("threshold 80, lasting 1ns", 2),
+                                              std::pair("threshold 90", 2)));
 }
 
 TEST(alarm_engine, tells_nothing_of_what_was_before_a_pool_was_registered) {

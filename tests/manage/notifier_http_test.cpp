@@ -44,6 +44,10 @@ public:
         EXPECT_EQ(received_.size(), 1u);
         return received_.empty() ? testing::served_request() : received_.back();
     }
+    std::vector<testing::served_request> all() const {
+        const std::lock_guard lock(mutex_);
+        return received_;
+    }
     std::size_t count() const {
         const std::lock_guard lock(mutex_);
         return received_.size();
@@ -77,6 +81,7 @@ const alarm_event event{.type = alarm_type::reject,
                         .instance = "host:1",
                         .text = "3 tasks \\ were rejected",
                         .value = 3,
+                        .rule = "threshold 3 within 2m",
                         .at = std::chrono::system_clock::time_point(1700000000s),
                         .since = std::chrono::system_clock::time_point(1699999990s)};
 
@@ -138,14 +143,37 @@ TEST(lark, is_sent_a_card_that_is_signed_in_the_body) {
 TEST(alertmanager, is_told_of_the_beginning_and_of_the_end_of_the_same_alert) {
     receiver there;
     const auto to = alertmanager_notifier({.url = there.url() + "/", .timeout = testing::guard});
-    to->send(event);
-    const auto sent = there.only();
-    EXPECT_EQ(sent.target, "/api/v2/alerts");
-    const auto alert = sent.body.substr(1, sent.body.size() - 2);
-    EXPECT_EQ(text_at(alert, {"labels", "alertname"}), "cadre_reject");
-    EXPECT_EQ(text_at(alert, {"labels", "pool"}), event.pool);
-    EXPECT_EQ(text_at(alert, {"startsAt"}), "2023-11-14T22:13:10.000Z");
-    EXPECT_EQ(text_at(alert, {"endsAt"}), "(nothing)");
+    auto firing = event;
+    firing.next_by = event.at + 130s;
+    to->send(firing);
+    auto over = event;
+    over.state = alarm_state::recovered;
+    over.at += 300s;
+    over.text = "it is over";
+    to->send(over);
+    const auto sent = there.all();
+    ASSERT_EQ(sent.size(), 2u);
+    const auto alert = [&](std::size_t i) {
+        EXPECT_EQ(sent[i].target, "/api/v2/alerts");
+        return sent[i].body.substr(1, sent[i].body.size() - 2);
+    };
+    const auto begins = alert(0);
+    EXPECT_EQ(text_at(begins, {"labels", "alertname"}), "cadre_reject");
+    for (const char* label : {"alertname", "pool", "instance", "rule"}) {
+        EXPECT_NE(text_at(begins, {"labels", label}), "(nothing)");
+        EXPECT_EQ(text_at(begins, {"labels", label}), text_at(alert(1), {"labels", label}));
+    }
+    EXPECT_EQ(text_at(begins, {"labels", "pool"}), event.pool);
+    EXPECT_EQ(text_at(begins, {"startsAt"}), "2023-11-14T22:13:10.000Z");
+    EXPECT_EQ(text_at(begins, {"endsAt"}), "2023-11-14T22:15:30.000Z") << "not before the next one";
+    EXPECT_EQ(text_at(alert(1), {"startsAt"}), "2023-11-14T22:13:10.000Z");
+    EXPECT_EQ(text_at(alert(1), {"endsAt"}), "2023-11-14T22:18:20.000Z");
+}
+
+TEST(alertmanager, is_left_to_its_own_patience_if_nobody_knows_when_it_is_told_again) {
+    receiver there;
+    alertmanager_notifier({.url = there.url(), .timeout = testing::guard})->send(event);
+    EXPECT_THAT(there.only().body, Not(HasSubstr("endsAt")));
 }
 
 TEST(webhook, is_sent_its_template_filled_or_the_event_as_json) {

@@ -62,15 +62,21 @@ struct alarm_event {
     alarm_type type = alarm_type::reject;
     alarm_state state = alarm_state::firing;
     std::string pool = {};
-    std::string task = {};         ///< the task it is about, if that is known and has a name
-    std::string instance = {};     ///< which process: alarm_options::instance
-    std::string what = {};         ///< "4 of 4 threads are active (threshold 80)"
-    std::string text = {};         ///< the whole in one English line
-    double value = 0;              ///< percent, seconds or occurrences
-    double threshold = 0;          ///< what the value was compared with
+    std::string task = {};      ///< the task it is about, if that is known and has a name
+    std::string instance = {};  ///< which process: alarm_options::instance
+    std::string what = {};      ///< "4 of 4 threads are active (threshold 80)"
+    std::string text = {};      ///< the whole in one English line
+    double value = 0;           ///< percent, seconds or occurrences
+    double threshold = 0;       ///< what the value was compared with
+    /// What tells its rule from others of the type: "threshold 80, lasting 30s". The same as long
+    /// as the rule is.
+    std::string rule = {};
     std::uint64_t suppressed = 0;  ///< messages that silence has swallowed since the last one
     std::chrono::system_clock::time_point at = {};
     std::chrono::system_clock::time_point since = {};  ///< when it began
+    /// By when there is another message of what fires, if it still does. The epoch: nobody knows,
+    /// as of a change, or if the engine looks only when it is told to.
+    std::chrono::system_clock::time_point next_by = {};
     pool_snapshot snapshot = {};
     change_record change = {};  ///< of the type change
 };
