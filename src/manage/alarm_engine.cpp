@@ -14,6 +14,7 @@
 
 #include "alarm_core.hpp"
 #include "json_value.hpp"
+#include "pool_view.hpp"
 
 namespace cadre::manage {
 namespace detail {
@@ -182,9 +183,7 @@ alarm_core::finding alarm_core::find(const alarm_rule& rule, const sighting& s) 
     };
     switch (rule.type) {
         case alarm_type::liveness: {
-            const int most = s.pool->kind() == pool_kind::scheduled
-                                 ? std::max(now.core_pool_size, 1)
-                                 : now.maximum_pool_size;
+            const int most = thread_limit(now);
             return level(percent(now.active_count, most), rule.threshold,
                          std::to_string(now.active_count) + " of " + std::to_string(most) +
                              " threads are active",

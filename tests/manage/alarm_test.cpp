@@ -136,6 +136,24 @@ TEST(alarm_engine, tells_two_rules_of_one_type_on_one_pool_apart) {
                                               std::pair("threshold 90", 2)));
 }
 
+TEST(alarm_engine, counts_the_threads_there_can_be_as_the_page_does) {
+    for (const auto kind : {pool_kind::plain, pool_kind::scheduled}) {
+        pool_registry registry;
+        alarm_engine engine(registry, {.rules = {{.type = alarm_type::liveness}}, .interval = 0s},
+                            {});
+        pool_spec spec{.name = "p", .kind = kind, .settings = {.core_pool_size = 4}};
+        // Of which there never are more than four: its queue has no end.
+        if (kind == pool_kind::plain) spec.settings.maximum_pool_size = 16;
+        const auto pool = registry.create(spec);
+        const testing::held_tasks held(*pool->executor(), 4);
+        ASSERT_TRUE(held.have_started(4));
+        engine.check();
+        ASSERT_EQ(engine.active().size(), 1u);
+        EXPECT_EQ(engine.active()[0].value, 100);
+        EXPECT_THAT(engine.active()[0].what, HasSubstr("4 of 4 threads"));
+    }
+}
+
 TEST(alarm_engine, tells_nothing_of_what_was_before_a_pool_was_registered) {
     pool_registry registry;
     alarm_engine engine(registry, {.rules = {{.type = alarm_type::reject}}, .interval = 0s}, {});

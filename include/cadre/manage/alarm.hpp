@@ -14,15 +14,15 @@
 namespace cadre::manage {
 
 enum class alarm_type {
-    change,                ///< a pool was registered, changed or removed, or a change was refused
-    liveness,              ///< active threads, in percent of the maximum, reach the threshold
-    capacity,              ///< queued tasks, in percent of the capacity, reach the threshold
-    reject,                ///< tasks were rejected
-    run_timeout,           ///< tasks ran longer than the pool's run_timeout
-    queue_timeout,         ///< tasks waited longer than the pool's queue_timeout
-    stuck_worker,          ///< a task has been running for `limit`
-    oldest_wait,           ///< the head of the queue has been waiting for `limit`
-    config_stale,          ///< a configuration source has not answered for `limit`
+    change,         ///< a pool was registered, changed or removed, or a change was refused
+    liveness,       ///< active threads, in percent of those there can be, reach the threshold
+    capacity,       ///< queued tasks, in percent of the capacity, reach the threshold
+    reject,         ///< tasks were rejected
+    run_timeout,    ///< tasks ran longer than the pool's run_timeout
+    queue_timeout,  ///< tasks waited longer than the pool's queue_timeout
+    stuck_worker,   ///< a task has been running for `limit`
+    oldest_wait,    ///< the head of the queue has been waiting for `limit`
+    config_stale,   ///< a configuration source has not answered for `limit`
     thread_create_failed,  ///< the thread factory gave no thread
 };
 /// change, liveness, ...
