@@ -128,8 +128,7 @@ void run(const arguments& a, const sigset_t& ending) {
         cadre::manage::config_manager config(registry, std::move(sources), {.on_result = tell});
         config.start();
         const auto token = make_token();
-        const cadre::manage::alarm_engine alarms(registry,
-                                                 {.config_age = [&] { return config.age(); }}, {});
+        const cadre::manage::alarm_engine alarms(registry, {.config = &config}, {});
         const cadre::manage::http_server server(
             registry,
             {.port = a.port,

@@ -80,7 +80,14 @@ private:
         alarm_core* core = nullptr;
     };
 
-    std::optional<std::chrono::nanoseconds> config_age() const;
+    /// How stale the configuration is.
+    struct staleness {
+        std::chrono::nanoseconds age = {};
+        std::string whose = {};
+        std::string error = {};
+    };
+    std::optional<staleness> config_age() const;
+    static finding find_stale(const alarm_rule& rule, const staleness& found);
     static sighting look_at(const std::shared_ptr<managed_pool>& pool);
     void count_news(sighting& s);
     static finding find(const alarm_rule& rule, const sighting& s);
@@ -94,6 +101,7 @@ private:
     pool_registry& registry_;
     const std::chrono::nanoseconds interval_;
     const std::string instance_;
+    const config_manager* const config_;
     const std::function<std::chrono::nanoseconds()> config_age_;
     std::vector<std::unique_ptr<notification_lane>> lanes_;  // fixed
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <stdexcept>
 
+#include <cadre/manage/config_manager.hpp>
 #include <cadre/manage/duration_text.hpp>
 
 #include "alarm_core.hpp"
@@ -87,6 +88,7 @@ alarm_core::alarm_core(pool_registry& registry, alarm_options options,
     : registry_(registry),
       interval_(options.interval),
       instance_(options.instance.empty() ? this_instance() : std::move(options.instance)),
+      config_(options.config),
       config_age_(std::move(options.config_age)) {
     set_rules(std::move(options.rules));
     if (options.backlog < 1) throw std::invalid_argument("backlog (0) must be at least 1");
@@ -223,17 +225,33 @@ alarm_core::finding alarm_core::find(const alarm_rule& rule, const sighting& s) 
     return {};
 }
 
-/// Nothing if nobody can say.
-std::optional<std::chrono::nanoseconds> alarm_core::config_age() const {
-    if (!config_age_) return std::nullopt;
+alarm_core::finding alarm_core::find_stale(const alarm_rule& rule, const staleness& found) {
+    return {.reached = found.age >= rule.limit,
+            .value = seconds(found.age),
+            .threshold = seconds(rule.limit),
+            .what = found.whose + " has not answered for " + short_number(seconds(found.age)) +
+                    " s" + (found.error.empty() ? "" : ", its last error: " + found.error)};
+}
+
+/// Of what has been silent longest. Nothing if nobody can say.
+std::optional<alarm_core::staleness> alarm_core::config_age() const {
+    std::optional<staleness> stalest;
+    if (config_ != nullptr)
+        for (const auto& source : config_->status().sources)
+            if (!stalest || source.silent_for > stalest->age)
+                stalest = {source.silent_for, "the configuration source " + source.name,
+                           source.health.failures > 0 ? source.health.last_error : ""};
+    if (!config_age_) return stalest;
     try {
-        return config_age_();
+        const auto age = config_age_();
+        if (!stalest || age > stalest->age) stalest = {age, "a configuration source"};
+        return stalest;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "cadre: config_age threw: %s\n", e.what());
     } catch (...) {
         std::fprintf(stderr, "cadre: config_age threw what is no std::exception\n");
     }
-    return std::nullopt;
+    return stalest;
 }
 
 void alarm_core::check() {
@@ -255,14 +273,7 @@ void alarm_core::check() {
     for (const auto& rule : rules_) {
         if (rule.type == alarm_type::change) continue;
         if (rule.type == alarm_type::config_stale) {
-            if (age)
-                decide(rule,
-                       {.reached = *age >= rule.limit,
-                        .value = seconds(*age),
-                        .threshold = seconds(rule.limit),
-                        .what = "a configuration source has not answered for " +
-                                short_number(seconds(*age)) + " s"},
-                       {});
+            if (age) decide(rule, find_stale(rule, *age), {});
             continue;
         }
         for (const auto& s : sightings)

@@ -141,28 +141,6 @@ void config_core::keep_snapshot() {
     if (error.empty()) snapshot_unread_.clear();
 }
 
-config_status config_core::status() const {
-    std::vector<source_health> health;
-    for (const auto& source : sources_) health.push_back(source->health());
-    const std::lock_guard lock(mutex_);
-    config_status result = status_;
-    if (result.snapshot_error.empty()) result.snapshot_error = snapshot_unread_;
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
-        const auto& s = slots_[i];
-        source_status one{.name = names_[i], .health = health[i], .origin = s.origin};
-        const auto& unusable = health[i].problems;
-        result.problems.insert(result.problems.end(), unusable.begin(), unusable.end());
-        if (s.in_force) one.revision = s.in_force->revision;
-        if (!s.problems.empty() && s.latest) one.refused_revision = s.latest->revision;
-        result.problems.insert(result.problems.end(), s.problems.begin(), s.problems.end());
-        if (s.unfit && result.snapshot_error.empty())
-            result.snapshot_error =
-                "the document of " + names_[i] + " in it was refused: " + s.unfit_because;
-        result.sources.push_back(std::move(one));
-    }
-    return result;
-}
-
 namespace {
 
 /// For how long the source has been silent. The wall clock, which may have been set since, is only
@@ -177,6 +155,29 @@ std::chrono::nanoseconds silence_of(const source_health& health,
 }
 
 }  // namespace
+
+config_status config_core::status() const {
+    std::vector<source_health> health;
+    for (const auto& source : sources_) health.push_back(source->health());
+    const std::lock_guard lock(mutex_);
+    config_status result = status_;
+    if (result.snapshot_error.empty()) result.snapshot_error = snapshot_unread_;
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+        const auto& s = slots_[i];
+        source_status one{.name = names_[i], .health = health[i], .origin = s.origin};
+        if (started_ && !stopped_) one.silent_for = silence_of(health[i], started_at_);
+        const auto& unusable = health[i].problems;
+        result.problems.insert(result.problems.end(), unusable.begin(), unusable.end());
+        if (s.in_force) one.revision = s.in_force->revision;
+        if (!s.problems.empty() && s.latest) one.refused_revision = s.latest->revision;
+        result.problems.insert(result.problems.end(), s.problems.begin(), s.problems.end());
+        if (s.unfit && result.snapshot_error.empty())
+            result.snapshot_error =
+                "the document of " + names_[i] + " in it was refused: " + s.unfit_because;
+        result.sources.push_back(std::move(one));
+    }
+    return result;
+}
 
 std::chrono::nanoseconds config_core::age() const {
     std::chrono::steady_clock::time_point started_at;

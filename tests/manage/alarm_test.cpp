@@ -14,6 +14,7 @@
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
 #include <cadre/errors.hpp>
+#include <cadre/manage/config_manager.hpp>
 #include <cadre/manage/notifiers.hpp>
 
 namespace cadre::manage {
@@ -402,6 +403,44 @@ TEST(alarm_engine, tells_of_a_configuration_that_went_stale_and_of_threads_that_
     EXPECT_TRUE(eventually([&] {
         return kept->has(alarm_type::config_stale) && kept->has(alarm_type::thread_create_failed);
     }));
+}
+
+/// Never answers, and says why.
+class silent_source final : public config_source {
+public:
+    const std::string& name() const override { return name_; }
+    void start(listener) override {}
+    void stop() override {}
+    source_health health() const override {
+        return {.state = source_state::failing,
+                .last_error = "connection refused",
+                .failures = 3,
+                .answered_at = std::chrono::steady_clock::now() - 1h};
+    }
+
+private:
+    const std::string name_ = "etcd:pools";
+};
+
+TEST(alarm_engine, names_the_source_of_configuration_that_does_not_answer_and_why) {
+    pool_registry registry;
+    std::vector<std::unique_ptr<config_source>> sources;
+    sources.push_back(embedded_source("pools: {}", document_format::yaml));
+    sources.push_back(std::make_unique<silent_source>());
+    config_manager manager(registry, std::move(sources));
+    alarm_engine engine(
+        registry,
+        {.rules = {{.type = alarm_type::config_stale}}, .interval = 0s, .config = &manager}, {});
+    EXPECT_TRUE(engine.active().empty()) << "it was not even asked";
+    manager.start();
+    engine.check();
+    ASSERT_EQ(engine.active().size(), 1u);
+    EXPECT_THAT(engine.active()[0].what,
+                HasSubstr("the configuration source etcd:pools has not answered for 3600 s, its "
+                          "last error: connection refused"));
+    manager.stop();
+    engine.check();
+    EXPECT_TRUE(engine.active().empty());
 }
 
 TEST(alarm_engine, goes_on_whatever_the_age_of_the_configuration_throws) {

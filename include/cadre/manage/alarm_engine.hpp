@@ -15,6 +15,8 @@
 
 namespace cadre::manage {
 
+class config_manager;
+
 namespace detail {
 class alarm_core;
 }
@@ -27,8 +29,10 @@ struct alarm_options {
     std::string instance = {};  ///< empty: the host name and process number
     /// Events that wait for one notifier; beyond that the oldest is dropped.
     std::size_t backlog = 256;
-    /// For how long a configuration source has not answered, for config_stale: what
-    /// config_manager::age() says. Empty: none is asked. If it throws, nobody knows this time.
+    /// Whose sources config_stale watches, by name; must live longer than the engine. Null: none.
+    const config_manager* config = nullptr;
+    /// For a configuration of another kind: for how long it has not been heard of. Empty: none is
+    /// asked. If it throws, nobody knows this time.
     std::function<std::chrono::nanoseconds()> config_age = {};
 };
 

@@ -36,6 +36,9 @@ struct source_status {
     document_origin origin = document_origin::none;
     std::string revision = {};          ///< of the document that is in force
     std::string refused_revision = {};  ///< of a newer one that was refused; empty: none was
+    /// For how long it has not answered; since start() if it never has. Zero before that and after
+    /// stop().
+    std::chrono::nanoseconds silent_for = {};
 };
 
 /// A setting that a pool does not have as the documents say, and why.
@@ -105,9 +108,7 @@ public:
     void stop();
     config_status status() const;
     /// For how long the source that has been silent longest has not answered; since start() if it
-    /// never has. Zero before that and after stop(). For the alarm config_stale:
-    ///
-    ///     alarm_engine alarms(registry, {.config_age = [&] { return manager.age(); }});
+    /// never has. Zero before that and after stop().
     std::chrono::nanoseconds age() const;
 
 private:
