@@ -13,8 +13,8 @@ using json = nlohmann::ordered_json;
 /// How a run ends, for scripts.
 enum exit_code {
     success = 0,
-    differs = 1,      ///< diff: there are differences; advise: there is advice
-    usage = 2,        ///< the command line makes no sense
+    differs = 1,  ///< diff: differences; advise: advice; sources: one fails, or a refused document
+    usage = 2,    ///< the command line makes no sense
     unreachable = 3,  ///< nobody answers
     refused = 4,      ///< the server said no: token, name, value, revision
     bad_file = 5      ///< the document has mistakes

@@ -124,6 +124,40 @@ exit_code advise(const context& c) {
     return advice.empty() ? success : differs;
 }
 
+exit_code sources(const context& c) {
+    const auto config = c.server.get("/api/config");
+    bool all_well = config.at("problems").empty();
+    for (const auto& s : config.at("sources"))
+        all_well = all_well && s.at("state") != "failing" && s.at("refused_revision") == "";
+    const auto ends_with = all_well ? success : differs;
+    if (c.as_json) {
+        print_json(c, config);
+        return ends_with;
+    }
+    if (!config.at("managed")) c.out << "The program shows no sources of configuration.\n";
+    table t({"SOURCE", "STATE", "IN FORCE", "REVISION", ">SILENT FOR", ">FAILURES", "LAST ERROR"});
+    for (const auto& s : config.at("sources"))
+        t.add({text_of(s.at("name")), text_of(s.at("state")), text_of(s.at("origin")),
+               text_of(s.at("revision")), duration_of(s.at("silent_for")),
+               text_of(s.at("failures")), text_of(s.at("last_error"))});
+    if (!config.at("sources").empty()) c.out << t.to_string();
+    const auto lines = [&](const char* list, const std::string& before, const std::string& after) {
+        for (const auto& one : config.at(list))
+            c.out << before << text_of(one.is_object() ? one.at("text") : one) << after << "\n";
+    };
+    lines("problems", "refused: ", "");
+    lines("unmatched", "unmatched: ", " is not registered");
+    lines("orphans", "orphan: no document speaks of ", "");
+    for (const auto& n : config.at("not_applied"))
+        c.out << "not applied: " << text_of(n.at("pool")) << ": " << text_of(n.at("field"))
+              << " stays " << text_of(n.at("effective")) << ", not " << text_of(n.at("wished"))
+              << ": " << text_of(n.at("reason")) << "\n";
+    lines("ignored", "ignored: ", "");
+    if (config.at("snapshot_error") != "")
+        c.out << "snapshot: " << text_of(config.at("snapshot_error")) << "\n";
+    return ends_with;
+}
+
 exit_code set(const context& c, const std::string& pool, const std::vector<std::string>& pairs,
               bool dry_run, const std::string& if_revision) {
     json wished = json::object();

@@ -24,6 +24,8 @@ exit_code list(const context& c);
 exit_code show(const context& c, const std::string& pool);
 exit_code history(const context& c, const std::string& pool);
 exit_code advise(const context& c);
+/// The sources of the configuration, and what became of their documents.
+exit_code sources(const context& c);
 
 /// `pairs` are key=value.
 exit_code set(const context& c, const std::string& pool, const std::vector<std::string>& pairs,

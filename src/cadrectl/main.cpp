@@ -120,6 +120,8 @@ void add_commands(CLI::App& app, arguments& a, command& chosen) {
     dry(back);
     add("advise", "what could be better; ends with 1 if anything",
         [](auto& c) { return advise(c); });
+    add("sources", "where the configuration comes from; ends with 1 if one fails or was refused",
+        [](auto& c) { return sources(c); });
 }
 
 /// Of a command line that could not be read, so nothing else knows.
@@ -147,8 +149,8 @@ int run(int argc, char** argv) {
     // missing.
     app.require_subcommand(0, 1);
     app.footer(
-        "Ends with 0: done, 1: differences or advice, 2: bad usage, 3: nobody answers,\n"
-        "4: refused, 5: the document has mistakes.");
+        "Ends with 0: done, 1: differences, advice or a source that fails, 2: bad usage,\n"
+        "3: nobody answers, 4: refused, 5: the document has mistakes.");
     add_commands(app, a, chosen);
     try {
         app.parse(argc, argv);

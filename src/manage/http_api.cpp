@@ -5,6 +5,7 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "manage/config_view.hpp"
 #include "manage/configuration_reader.hpp"
 #include "manage/dashboard_page.hpp"
 #include "manage/harmless.hpp"
@@ -182,6 +183,7 @@ http_response http_api::look(const http_request& request) const {
     }
     if (path == "/api/history")
         return ok({{"history", history_of(registry_.history(), query_of(request, "pool"))}});
+    if (path == "/api/config") return ok(config_of(options_.config));
     if (path == "/api/alarms") return ok({{"alarms", alarms_of(options_, "")}});
     if (path == "/api/advice") return ok({{"advice", advice_of(registry_, sampler_.advisers())}});
     if (const auto name = after(path, pools_path)) {

@@ -30,6 +30,8 @@ http_server_options checked(http_server_options options) {
         throw std::invalid_argument(
             "address: who can reach " + options.address +
             " is not known to be on this machine, so there must be a token");
+    if (options.config == nullptr) options.config = options.metrics.config;
+    if (options.metrics.config == nullptr) options.metrics.config = options.config;
     if (!options.log)
         options.log = [](const std::string& line) {
             std::fprintf(stderr, "cadre: %s\n", line.c_str());

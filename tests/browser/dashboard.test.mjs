@@ -187,6 +187,10 @@ async function looksRight(browser, base, name, options) {
     await page.click(`nav a[data-page=${other}]`);
     await page.waitForSelector('section.card');
     await fits(other);
+    if (other === 'history') {
+      await page.waitForSelector('#sources tbody tr >> text=healthy');
+      await page.screenshot({ path: join(screenshots, `${name}-history.png`), fullPage: true });
+    }
   }
   assert.deepEqual(page.problems, []);
   await page.context().close();

@@ -41,6 +41,14 @@ function summary(name) {
 const alarm = (name) => ({ type: 'liveness', pool: name, firing: true, since: Date.now() / 1000 - 12, until: null, task: '', message: '4 of 4 threads are active (threshold 80)' });
 const over = { ...alarm(names[1]), firing: false, since: started - 300, until: started - 200, task: 'checkout' };
 const alarms = () => [...names.filter((name) => summary(name).alarms).map(alarm), over];
+const source = (name, more) => ({ name, state: 'healthy', origin: 'source', revision: '9f86d081884c7d65', refused_revision: '',
+  last_success: Date.now() / 1000 - 3, silent_for: 3, failures: 0, last_error: '', documents: 2, ...more });
+const config = () => ({ managed: true, applied: 2, refused: 1, last_applied: started,
+  sources: [source('file:pools.yaml', { refused_revision: '60303ae22b998861' }),
+    source('etcd:/pools', { state: 'failing', origin: 'snapshot', failures: 4, last_error: 'connection refused', last_success: null })],
+  problems: [{ file: 'file:pools.yaml', line: 3, key: 'pools.requests.core_pol_size', rule: 'is not a key here; core_pool_size is',
+    text: 'file:pools.yaml:3: pools.requests.core_pol_size: is not a key here; core_pool_size is' }],
+  ignored: [], unmatched: ['mail'], orphans: [names[2]], not_applied: [], snapshot_error: '' });
 const advice = () => [{ pool: names[0], message: 'core_pool_size 6, maximum_pool_size 8: 5.1 threads are busy (Little)',
   settings: { core_pool_size: 6, maximum_pool_size: 8 } }];
 
@@ -89,6 +97,7 @@ function answer(method, url, body, authorization) {
   if (what === 'session') return [200, {}];
   if (what === 'samples') return [200, samples(Number(url.searchParams.get('since') ?? 0))];
   if (what === 'history') return [200, { history }];
+  if (what === 'config') return [200, config()];
   if (what === 'advice') return [200, { advice: advice() }];
   if (what === 'alarms') return [200, { alarms: alarms() }];
   if (what === 'pools' && !name)

@@ -45,6 +45,7 @@ export const pools = () => ask('GET', '/api/pools');
 export const poolDetail = (name) => ask('GET', pool(name));
 export const samples = (since) => ask('GET', '/api/samples' + (since ? '?since=' + since : ''));
 export const history = () => ask('GET', '/api/history');
+export const config = () => ask('GET', '/api/config');
 export const alarms = () => ask('GET', '/api/alarms');
 export const advice = () => ask('GET', '/api/advice');
 export const preview = (name, settings) => ask('PATCH', pool(name) + '?dry_run=true', settings);

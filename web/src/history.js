@@ -33,10 +33,43 @@ export function historyList(entries, button = () => null) {
     h('div', button(entry)))));
 }
 
+const sourceHeads = ['Source', 'State', 'In force', 'Last answer', 'Last error'];
+
+function sourceRow(source) {
+  const cell = (label, ...content) => h('td', { 'data-label': label }, ...content);
+  const failing = source.state === 'failing';
+  return h('tr',
+    h('th', { scope: 'row' }, source.name),
+    cell('State', h(failing ? 'span.bad' : 'span.ok', source.state),
+      source.refused_revision && [' ', h('span.badge.bad', 'newest refused')]),
+    cell('In force', source.origin === 'none' ? '–' : h('code', source.revision.slice(0, 12)),
+      source.origin === 'snapshot' && ' from the snapshot'),
+    cell('Last answer', source.last_success === null ? 'never' : clock(source.last_success)),
+    cell('Last error', failing ? source.last_error : '–'));
+}
+
+/** Where the configuration comes from, and what became of it; nothing if the process does not say. */
+function sourcesCard(config) {
+  if (!config.managed) return [];
+  const told = (name, lines) => lines.length > 0 && [h('h3', name), h('ul', lines.map((line) => h('li', line)))];
+  return h('section.card', { 'aria-label': 'Where the configuration comes from' },
+    h('h2', 'Sources'),
+    h('div.scroll', h('table.stack#sources',
+      h('thead', h('tr', sourceHeads.map((text) => h('th', { scope: 'col' }, text)))),
+      h('tbody', config.sources.map(sourceRow)))),
+    config.problems.length > 0 && [h('h3', 'Refused'), config.problems.map(({ text }) => h('p.bad', text))],
+    told('Not applied', config.not_applied.map((n) =>
+      `${n.pool}: ${n.field} stays ${n.effective}, not ${n.wished}: ${n.reason}`)),
+    told('In the documents, and not registered', config.unmatched),
+    told('Registered, and in no document', config.orphans),
+    told('Ignored', config.ignored.map(({ text }) => text)),
+    config.snapshot_error && h('p.warn', 'Snapshot: ' + config.snapshot_error));
+}
+
 export class History {
   async update({ into }) {
-    const { history } = await api.history();
-    patch(into, h('h1', 'Configuration history'),
+    const [{ history }, config] = await Promise.all([api.history(), api.config()]);
+    patch(into, h('h1', 'Configuration history'), sourcesCard(config),
       h('section.card', { 'aria-label': 'Changes, latest first' }, historyList(history)));
   }
   close() {}

@@ -38,6 +38,9 @@ struct http_server_options {
     std::chrono::nanoseconds sample_interval = std::chrono::seconds(5);
     /// Whose alarms are shown; must live longer than the server. Null: none are.
     const alarm_engine* alarms = nullptr;
+    /// Whose sources /api/config and the page show; must live longer than the server. Null: those
+    /// of `metrics`, if it has any.
+    const config_manager* config = nullptr;
     /// What /metrics shows beside the pools, and under which names.
     prometheus_options metrics = {};
     /// Told of every change and every refused one, with who asked. Default: one line on stderr.
