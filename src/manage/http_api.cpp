@@ -32,6 +32,18 @@ struct bad_request : std::runtime_error {
     using runtime_error::runtime_error;
 };
 
+/// A pool that is not there.
+struct unknown_pool : std::invalid_argument {
+    explicit unknown_pool(const std::string& name)
+        : invalid_argument("no pool is named \"" + name + "\"") {}
+};
+
+std::shared_ptr<managed_pool> pool_named(const pool_registry& registry, const std::string& name) {
+    auto pool = registry.find(name);
+    if (!pool) throw unknown_pool(name);
+    return pool;
+}
+
 json body_of(const http_request& request) {
     if (!request.content_type.starts_with("application/json"))
         throw bad_request("the Content-Type must be application/json");
@@ -142,6 +154,8 @@ http_response http_api::answer(const http_request& request) const {
         return request.method == "GET" ? look(request) : change(request);
     } catch (const bad_request& bad) {
         return refused(400, bad.what());
+    } catch (const unknown_pool& missing) {
+        return refused(404, missing.what());
     } catch (const std::invalid_argument& wrong) {
         return refused(422, wrong.what());
     } catch (const illegal_state& conflict) {
@@ -187,8 +201,7 @@ http_response http_api::look(const http_request& request) const {
     if (path == "/api/alarms") return ok({{"alarms", alarms_of(options_, "")}});
     if (path == "/api/advice") return ok({{"advice", advice_of(registry_, sampler_.advisers())}});
     if (const auto name = after(path, pools_path)) {
-        const auto pool = registry_.find(*name);
-        if (!pool) return problem(404, "no pool is named \"" + *name + "\"");
+        const auto pool = pool_named(registry_, *name);
         auto all = detail_of(*pool, sampler_, registry_.history());
         all["alarms"] = firing_alarms(options_, *name);
         all["alarm_list"] = alarms_of(options_, *name);
@@ -229,13 +242,28 @@ http_response http_api::change(const http_request& request) const {
     return problem(404, "there is nothing here to change");
 }
 
+/// What is refused before the registry hears of it is in its history all the same.
+template <class Read>
+auto http_api::noted(const http_request& request, const std::string& pool, Read read) const {
+    try {
+        return read();
+    } catch (const std::invalid_argument& refused) {
+        if (!is_dry(request)) registry_.note_refusal(origin_of(request), refused.what(), pool);
+        throw;
+    }
+}
+
 http_response http_api::change_pool(const http_request& request, const std::string& name) const {
-    const auto pool = registry_.find(name);
-    if (!pool) return problem(404, "no pool is named \"" + name + "\"");
-    const auto wished = settings_of(body_of(request));
-    check_sizes(*pool, wished);
+    const auto body = body_of(request);
     const auto origin = origin_of(request);
-    if (is_dry(request)) {
+    const bool dry = is_dry(request);
+    const auto pool = noted(request, name, [&] { return pool_named(registry_, name); });
+    const auto wished = noted(request, name, [&] {
+        auto settings = settings_of(body);
+        check_sizes(*pool, settings);
+        return settings;
+    });
+    if (dry) {
         check_revision(*pool, origin);
         return ok(json_of(pool->preview(wished)));
     }
@@ -246,35 +274,37 @@ http_response http_api::change_pool(const http_request& request, const std::stri
 
 http_response http_api::change_several(const http_request& request) const {
     const auto body = body_of(request);
+    const bool dry = is_dry(request);
     std::vector<pool_change> changes;
     if (!request.if_match.empty())
         throw bad_request("If-Match is of one pool, and this is for several");
     if (!body.contains("pools") || !body.at("pools").is_object() || body.size() != 1)
         throw bad_request("the body must be {\"pools\": {NAME: {SETTING: VALUE}}}");
-    for (const auto& [name, settings] : body.at("pools").items()) {
-        const auto pool = registry_.find(name);
-        if (!pool) return problem(404, "no pool is named \"" + name + "\"");
+    for (const auto& [name, settings] : body.at("pools").items())
         if (!settings.is_object()) throw bad_request("the settings of a pool must be an object");
-        changes.push_back({name, settings_of(settings)});
-        check_sizes(*pool, changes.back().settings);
-    }
-    const auto reports = is_dry(request) ? registry_.preview(changes)
-                                         : registry_.reconfigure(changes, origin_of(request));
-    if (!is_dry(request)) log(request, reports);
+    for (const auto& [name, settings] : body.at("pools").items())
+        changes.push_back(noted(request, name, [&, &pool = name, &said = settings] {
+            pool_change wished{pool, settings_of(said)};
+            check_sizes(*pool_named(registry_, pool), wished.settings);
+            return wished;
+        }));
+    const auto reports =
+        dry ? registry_.preview(changes) : registry_.reconfigure(changes, origin_of(request));
+    if (!dry) log(request, reports);
     json all = json::array();
     for (const auto& report : reports) all.push_back(json_of(report));
     return ok({{"reports", std::move(all)}});
 }
 
 http_response http_api::roll_back(const http_request& request, const std::string& name) const {
-    const auto pool = registry_.find(name);
-    if (!pool) return problem(404, "no pool is named \"" + name + "\"");
     const auto body = body_of(request);
     if (!body.contains("revision") || !body.at("revision").is_number_unsigned())
         throw bad_request("the body must be {\"revision\": NUMBER}");
     const auto revision = body.at("revision").get<std::uint64_t>();
     const auto origin = origin_of(request);
-    if (is_dry(request)) {
+    const bool dry = is_dry(request);
+    const auto pool = noted(request, name, [&] { return pool_named(registry_, name); });
+    if (dry) {
         check_revision(*pool, origin);
         return ok(json_of(pool->preview_rollback(revision)));
     }

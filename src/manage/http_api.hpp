@@ -26,6 +26,8 @@ public:
 private:
     http_response look(const http_request& request) const;
     http_response change(const http_request& request) const;
+    template <class Read>
+    auto noted(const http_request& request, const std::string& pool, Read read) const;
     http_response change_pool(const http_request& request, const std::string& name) const;
     http_response change_several(const http_request& request) const;
     http_response roll_back(const http_request& request, const std::string& name) const;

@@ -247,9 +247,12 @@ std::vector<change_report> pool_registry::preview(const std::vector<pool_change>
 guard_rails pool_registry::rails() const { return core_->rails(); }
 void pool_registry::set_rails(guard_rails rails) { core_->set_rails(rails); }
 std::vector<change_record> pool_registry::history() const { return core_->history().records(); }
-void pool_registry::note_refusal(change_origin origin, std::string why) {
-    change_record record{
-        .kind = change_kind::refused, .origin = std::move(origin), .error = std::move(why)};
+void pool_registry::note_refusal(change_origin origin, std::string why, std::string pool) {
+    change_record record{.kind = change_kind::refused,
+                         .pool = std::move(pool),
+                         .origin = std::move(origin),
+                         .error = std::move(why)};
+    if (const auto there = find(record.pool)) record.settings = there->settings();
     core_->history().append(record);
     core_->history().tell(record);
 }

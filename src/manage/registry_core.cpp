@@ -235,7 +235,13 @@ pool_settings registry_core::settings_at(const managed_core& pool, std::uint64_t
 
 change_report registry_core::roll_back(managed_core& pool, std::uint64_t revision,
                                        change_origin origin) {
-    const auto settings = settings_at(pool, revision);
+    pool_settings settings;
+    try {
+        settings = settings_at(pool, revision);
+    } catch (const std::invalid_argument& e) {
+        refused({{&pool, {}}}, origin, e.what());
+        throw;
+    }
     if (origin.comment.empty()) origin.comment = "back to revision " + std::to_string(revision);
     return change({{&pool, settings}}, origin, change_kind::rolled_back).front();
 }

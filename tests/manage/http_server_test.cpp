@@ -220,6 +220,51 @@ TEST_F(http_server_test, tells_the_log_of_changes_that_are_refused) {
     EXPECT_THAT(log(), HasSubstr("127.0.0.1 was refused PATCH /api/pools/orders: pool 'orders'"));
 }
 
+TEST_F(http_server_test, has_every_refused_change_in_the_history) {
+    const auto refusals = [&] {
+        std::vector<std::string> all;
+        for (const auto& record : registry_.history())
+            if (record.kind == change_kind::refused) {
+                EXPECT_EQ(record.origin.source, "http");
+                EXPECT_EQ(record.origin.author, "127.0.0.1");
+                all.push_back(record.pool + ": " + record.error);
+            }
+        return all;
+    };
+    const auto roll_back = [&](const std::string& path) {
+        return change("POST", path, R"({"revision":99})", "Authorization: Bearer " + token + "\r\n")
+            .status;
+    };
+    const auto all_of_them = [&](const std::string& dry) {
+        EXPECT_EQ(patch("/api/pools/orders" + dry, R"({"no_such_setting":1})").status, 422);
+        EXPECT_EQ(patch("/api/pools/orders" + dry, R"({"core_pool_size":1.5})").status, 422);
+        EXPECT_EQ(patch("/api/pools/orders" + dry, R"({"core_pool_size":1000000000})").status, 422);
+        EXPECT_EQ(patch("/api/pools/orders" + dry, R"({"core_pool_size":-1})").status, 422);
+        EXPECT_EQ(patch("/api/pools/none" + dry, "{}").status, 404);
+        EXPECT_EQ(patch("/api/pools" + dry, R"({"pools":{"nor":{}}})").status, 404);
+        EXPECT_EQ(roll_back("/api/pools/orders/rollback" + dry), 422);
+        EXPECT_EQ(roll_back("/api/pools/neither/rollback" + dry), 404);
+    };
+    all_of_them("?dry_run=true");
+    EXPECT_EQ(patch("/api/pools/orders", "no JSON").status, 400);
+    EXPECT_EQ(change("PATCH", "/api/pools/orders", R"({"core_pool_size":1.5})", "").status, 401);
+    EXPECT_EQ(change("PATCH", "/api/pools/orders", R"({"core_pool_size":1.5})",
+                     "Authorization: Bearer wrong\r\n")
+                  .status,
+              401);
+    EXPECT_THAT(refusals(), ::testing::IsEmpty());
+    all_of_them("");
+    EXPECT_THAT(
+        refusals(),
+        ::testing::ElementsAre(HasSubstr("orders: field (no_such_setting)"),
+                               HasSubstr("orders: core_pool_size: must be a"),
+                               HasSubstr("orders: core_pool_size (1000000000) is above"),
+                               HasSubstr("orders: pool"), R"(none: no pool is named "none")",
+                               R"(nor: no pool is named "nor")", HasSubstr("orders: revision (99)"),
+                               R"(neither: no pool is named "neither")"));
+    EXPECT_THAT(log(), HasSubstr(R"(/api/pools/none: no pool is named "none")"));
+}
+
 TEST_F(http_server_test, previews_applies_and_rolls_back) {
     const auto before = pool_->revision();
     const std::string body = R"({"core_pool_size":3,"maximum_pool_size":"6","keep_alive":"5s"})";

@@ -130,9 +130,10 @@ public:
     /// Those of the code, for changes from now on; what is beyond them already stays.
     void set_rails(guard_rails rails);
 
-    /// Puts a refusal into the history that is of no pool, as of a document with mistakes, and
-    /// tells the listeners.
-    void note_refusal(change_origin origin, std::string why);
+    /// Puts a refusal into the history that the registry has not heard of, as of a document with
+    /// mistakes, and tells the listeners. `pool`: whose settings it was about, whether or not there
+    /// is such a pool; empty: none.
+    void note_refusal(change_origin origin, std::string why, std::string pool = {});
     /// The last records, oldest first.
     std::vector<change_record> history() const;
     /// The number of the last record; 0 if there is none.
