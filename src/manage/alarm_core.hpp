@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <cadre/manage/alarm_engine.hpp>
+#include <cadre/manage/config_manager.hpp>
 
 #include "alarm_tracker.hpp"
 #include "notification_lane.hpp"
@@ -86,12 +87,13 @@ private:
         std::string whose = {};
         std::string error = {};
     };
-    std::optional<staleness> config_age() const;
+    std::optional<staleness> config_age(const config_status& status) const;
     static finding find_stale(const alarm_rule& rule, const staleness& found);
     static sighting look_at(const std::shared_ptr<managed_pool>& pool);
     void count_news(sighting& s);
     static finding find(const alarm_rule& rule, const sighting& s);
     void decide(const alarm_rule& rule, const finding& found, const sighting& s);
+    void use_rules(std::vector<alarm_rule> rules);
     void forget_pools(const std::vector<sighting>& there);
     void end(const alarm_rule& rule, tracked& of, const std::string& why);
     void keep_ended(alarm_event event);
@@ -106,7 +108,9 @@ private:
     std::vector<std::unique_ptr<notification_lane>> lanes_;  // fixed
 
     mutable std::mutex mutex_;  // guards all below
-    std::vector<alarm_rule> rules_;
+    std::vector<alarm_rule> rules_of_code_;
+    std::vector<alarm_entry> entries_;                                // of documents
+    std::vector<alarm_rule> rules_;                                   // of both
     std::map<std::pair<std::size_t, std::string>, tracked> tracked_;  // by rule and pool
     struct counted {
         std::weak_ptr<managed_pool> pool;

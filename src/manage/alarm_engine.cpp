@@ -10,10 +10,10 @@
 #include <set>
 #include <stdexcept>
 
-#include <cadre/manage/config_manager.hpp>
 #include <cadre/manage/duration_text.hpp>
 
 #include "alarm_core.hpp"
+#include "alarm_rules.hpp"
 #include "json_value.hpp"
 #include "pool_view.hpp"
 
@@ -25,24 +25,6 @@ std::string this_instance() {
     char host[256] = {};
     if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
     return std::string(host) + ":" + std::to_string(::getpid());
-}
-
-void check_rules(const std::vector<alarm_rule>& rules) {
-    for (const auto& rule : rules) {
-        const std::string what = std::string("alarm rule ") + to_text(rule.type) + ": ";
-        const auto refuse = [&](const std::string& why) {
-            throw std::invalid_argument(what + why);
-        };
-        if (rule.pool.empty()) refuse("pool is empty");
-        if (!(rule.threshold > 0 && rule.threshold <= 100))
-            refuse("threshold (" + std::to_string(rule.threshold) + ") must be above 0 up to 100");
-        if (rule.count < 1) refuse("count (0) must be at least 1");
-        if (rule.limit.count() <= 0) refuse("limit (" + to_text(rule.limit) + ") must be positive");
-        if (rule.window.count() <= 0)
-            refuse("window (" + to_text(rule.window) + ") must be positive");
-        if (rule.lasting.count() < 0) refuse("lasting (" + to_text(rule.lasting) + ") is negative");
-        if (rule.silence.count() < 0) refuse("silence (" + to_text(rule.silence) + ") is negative");
-    }
 }
 
 std::string text_of(const alarm_event& event) {
@@ -234,13 +216,12 @@ alarm_core::finding alarm_core::find_stale(const alarm_rule& rule, const stalene
 }
 
 /// Of what has been silent longest. Nothing if nobody can say.
-std::optional<alarm_core::staleness> alarm_core::config_age() const {
+std::optional<alarm_core::staleness> alarm_core::config_age(const config_status& status) const {
     std::optional<staleness> stalest;
-    if (config_ != nullptr)
-        for (const auto& source : config_->status().sources)
-            if (!stalest || source.silent_for > stalest->age)
-                stalest = {source.silent_for, "the configuration source " + source.name,
-                           source.health.failures > 0 ? source.health.last_error : ""};
+    for (const auto& source : status.sources)
+        if (!stalest || source.silent_for > stalest->age)
+            stalest = {source.silent_for, "the configuration source " + source.name,
+                       source.health.failures > 0 ? source.health.last_error : ""};
     if (!config_age_) return stalest;
     try {
         const auto age = config_age_();
@@ -265,10 +246,15 @@ void alarm_core::check() {
         pool->check_timeouts();
         sightings.push_back(look_at(pool));
     }
-    const auto age = config_age();
+    const auto status = config_ == nullptr ? config_status() : config_->status();
+    const auto age = config_age(status);
     const std::lock_guard lock(mutex_);
     if (look < look_decided_) return;
     look_decided_ = look;
+    if (status.alarms != entries_) {
+        entries_ = status.alarms;
+        use_rules(with_entries(rules_of_code_, entries_));
+    }
     for (auto& s : sightings) count_news(s);
     for (const auto& rule : rules_) {
         if (rule.type == alarm_type::change) continue;
@@ -277,7 +263,7 @@ void alarm_core::check() {
             continue;
         }
         for (const auto& s : sightings)
-            if (rule.pool == "*" || rule.pool == s.pool->name()) decide(rule, find(rule, s), s);
+            if (is_for(rule, s.pool->name())) decide(rule, find(rule, s), s);
     }
     forget_pools(sightings);
 }
@@ -382,8 +368,7 @@ void alarm_core::changed(const change_record& record) {
     if (is_new && counted_[record.pool].pool.lock() != is_new->pool)
         counted_[record.pool] = {is_new->pool, is_new->ever};  // it counts from here
     for (const auto& rule : rules_)
-        if (rule.type == alarm_type::change && (rule.pool == "*" || rule.pool == record.pool))
-            post(rule, event);
+        if (rule.type == alarm_type::change && is_for(rule, record.pool)) post(rule, event);
 }
 
 void alarm_core::post(const alarm_rule& rule, const alarm_event& event) {
@@ -396,10 +381,21 @@ void alarm_core::post(const alarm_rule& rule, const alarm_event& event) {
 void alarm_core::set_rules(std::vector<alarm_rule> rules) {
     check_rules(rules);
     const std::lock_guard lock(mutex_);
+    rules_of_code_ = std::move(rules);
+    use_rules(with_entries(rules_of_code_, entries_));
+}
+
+/// What fires by a rule that stays goes on, also if the rule does not mean some other pool now.
+void alarm_core::use_rules(std::vector<alarm_rule> rules) {
     std::map<std::pair<std::size_t, std::string>, tracked> kept;
     for (auto& [key, of] : tracked_) {
         const auto& old = rules_[key.first];
-        const auto same = std::find(rules.begin(), rules.end(), old);
+        const auto& pool = key.second;
+        const auto same = std::find_if(rules.begin(), rules.end(), [&](alarm_rule rule) {
+            const bool means_it = pool.empty() || is_for(rule, pool);
+            rule.except = old.except;
+            return means_it && rule == old;
+        });
         if (same == rules.end())
             end(old, of, "its rule is gone");
         else

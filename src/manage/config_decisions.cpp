@@ -278,6 +278,7 @@ void config_core::succeeded(const attempt& what, configuration wanted, apply_res
     status_.last_applied = std::chrono::system_clock::now();
     status_.problems.clear();
     status_.ignored = wanted.ignored;
+    status_.alarms = wanted.alarms;
     applied_ = std::move(wanted);
     status_.unmatched = std::move(result.unmatched);
     status_.orphans = std::move(result.orphans);

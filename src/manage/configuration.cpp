@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "manage/alarm_rules.hpp"
 #include "manage/configuration_reader.hpp"
 
 namespace cadre::manage {
@@ -47,6 +48,7 @@ void partial_configuration::overlay(const partial_configuration& over) {
     take(max_threads_per_pool, over.max_threads_per_pool);
     take(max_threads_per_process, over.max_threads_per_process);
     take(max_step, over.max_step);
+    detail::overlay(alarms, over.alarms);
 }
 
 }  // namespace detail
@@ -192,6 +194,7 @@ configuration detail::read_configuration(std::span<const document> documents,
         all.overlay(read_document(doc, instance, read));
     }
     result.limits = {all.max_threads_per_pool, all.max_threads_per_process, all.max_step};
+    result.alarms = std::move(all.alarms);
     consistency rules(result.limits, problems);
     for (const auto& [name, said] : all.pools) {
         partial_pool pool = all.defaults;

@@ -45,6 +45,7 @@ struct partial_configuration {
     std::optional<int> max_threads_per_pool = {};
     std::optional<int> max_threads_per_process = {};
     std::optional<int> max_step = {};
+    std::vector<alarm_entry> alarms = {};
 
     void overlay(const partial_configuration& over);
 };
@@ -92,7 +93,10 @@ configuration read_configuration(std::span<const document> documents,
 /// Our own keys.
 partial_configuration read_native(const document_node& root, const std::string& path,
                                   const instance_identity& instance, value_reader& read);
-/// defaults, limits, pools, overrides.
+/// The list below alarms.
+std::vector<alarm_entry> read_alarms(const document_node& node, const std::string& path,
+                                     value_reader& read);
+/// defaults, limits, pools, alarms, overrides.
 bool is_native_root_key(std::string_view key);
 /// Those below dynamictp.
 partial_configuration read_dynamictp(const document_node& root, const std::string& path,

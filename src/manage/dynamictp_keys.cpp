@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "manage/alarm_rules.hpp"
 #include "manage/configuration_reader.hpp"
 
 // The keys of DynamicTp, so that Java and C++ services can share a document. Spring takes
@@ -82,6 +83,14 @@ constexpr std::array their_queues{translation{"VariableLinkedBlockingQueue", "li
 constexpr std::array<std::string_view, 5> their_kinds{"common", "eager", "scheduled", "ordered",
                                                       "priority"};
 
+constexpr std::array their_alarms{alarm_type::change,      alarm_type::liveness,
+                                  alarm_type::capacity,    alarm_type::reject,
+                                  alarm_type::run_timeout, alarm_type::queue_timeout};
+/// interval is an older name of silencePeriod.
+constexpr std::array<std::string_view, 10> their_item_keys{
+    "type",          "enabled",  "threshold",    "count",     "period",
+    "silencePeriod", "interval", "clusterLimit", "receivers", "platformIds"};
+
 struct time_unit {
     std::string_view name;
     std::chrono::nanoseconds length;
@@ -158,6 +167,8 @@ private:
         // A number and its unit may be of different places: the globals' and the executor's own.
         std::optional<std::int64_t> keep_alive = {};
         std::optional<std::chrono::nanoseconds> unit = {};
+        std::optional<std::vector<alarm_entry>> alarms = {};
+        std::optional<bool> notifies = {};
     };
 
     void executors(const document_node& node, const std::string& path,
@@ -173,6 +184,7 @@ private:
             }
             if (!read_.is_pool_name(entry.name, item.line, here + ".threadPoolName")) continue;
             entry.said.at = {read_.file(), item.line, here};
+            alarms_of(entry, result.alarms);
             if (!result.pools.try_emplace(entry.name, entry.said).second)
                 read_.problem(item.line, here,
                               "is the second entry with threadPoolName " + entry.name);
@@ -194,6 +206,10 @@ private:
             } else if (plain == "keepalivetime") {
                 result.keep_alive = whole(value, here, 0);
                 keep_alive_at = {read_.file(), line, here};
+            } else if (plain == "notifyitems") {
+                result.alarms = notify_items(value, here);
+            } else if (plain == "notifyenabled") {
+                result.notifies = flag(value, here);
             } else if (plain == "threadpoolname") {
                 result.name = read_.text(value, here).value_or("");
             } else if (!read_key(plain, line, value, here, result.said)) {
@@ -202,6 +218,75 @@ private:
         }
         if (result.keep_alive || result.unit) settle_keep_alive(result, keep_alive_at);
         return result;
+    }
+
+    /// Its own items, or those of the globals.
+    void alarms_of(const named_pool& pool, std::vector<alarm_entry>& into) {
+        auto items =
+            pool.alarms ? *pool.alarms : globals_.alarms.value_or(std::vector<alarm_entry>());
+        if (!pool.notifies.value_or(globals_.notifies.value_or(true))) {
+            items.clear();
+            for (const auto type : their_alarms)
+                items.push_back({.rule = default_rule(type), .enabled = false});
+        }
+        for (auto& item : items) {
+            item.rule.pool = pool.name;
+            into.push_back(std::move(item));
+        }
+    }
+
+    std::vector<alarm_entry> notify_items(const document_node& node, const std::string& path) {
+        std::vector<alarm_entry> items;
+        if (node.kind == type::null || !read_.is_list(node, path)) return items;
+        for (std::size_t i = 0; i < node.items.size(); ++i)
+            notify_item(node.items[i], path + "[" + std::to_string(i) + "]", items);
+        return items;
+    }
+
+    void notify_item(const document_node& node, const std::string& path,
+                     std::vector<alarm_entry>& into) {
+        if (!read_.is_map(node, path)) return;
+        std::string named;
+        for (const auto& [key, line, value] : node.members)
+            if (canonical(key) == "type") named = read_.text(value, below(path, key)).value_or("");
+        const auto of = std::find_if(their_alarms.begin(), their_alarms.end(),
+                                     [&](auto type) { return named == to_text(type); });
+        if (of == their_alarms.end())
+            return read_.ignore(node.line, path, "has no type of an alarm that is known here");
+        alarm_entry entry{.rule = default_rule(*of)};
+        for (const auto& [key, line, value] : node.members) {
+            const std::string here = below(path, key);
+            const std::string plain = canonical(key);
+            if (!is_among(their_item_keys, plain))
+                read_.unknown_key(line, here, key, their_item_keys);
+            else if (!read_item_key(plain, value, here, entry))
+                read_.ignore(line, here, "is DynamicTp's, and means nothing here");
+        }
+        into.push_back(std::move(entry));
+    }
+
+    bool read_item_key(const std::string& plain, const document_node& node, const std::string& path,
+                       alarm_entry& into) {
+        auto& rule = into.rule;
+        if (plain == "type") return true;
+        if (plain == "enabled") {
+            into.enabled = flag(node, path).value_or(true);
+        } else if (rule.type == alarm_type::change) {
+            return false;  // of which everybody is told each time
+        } else if (plain == "threshold" && is_percent(rule.type)) {
+            if (const auto percent = read_.whole(plain_value(node), path, 1, 100))
+                rule.threshold = static_cast<double>(*percent);
+        } else if (plain == "count") {
+            if (const auto times = whole(node, path, 1))
+                rule.count = static_cast<std::uint64_t>(*times);
+        } else if (plain == "period") {
+            if (const auto period = whole(node, path, 1)) rule.window = *period * 1s;
+        } else if (plain == "silenceperiod" || plain == "interval") {
+            if (const auto silence = whole(node, path, 0)) rule.silence = *silence * 1s;
+        } else {
+            return false;
+        }
+        return true;
     }
 
     void settle_keep_alive(named_pool& pool, const place& at) {

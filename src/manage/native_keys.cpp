@@ -32,9 +32,9 @@ constexpr std::array<std::string_view, 14> pool_keys{"core_pool_size",
 constexpr std::array<std::string_view, 3> limit_keys{"max_threads_per_pool",
                                                      "max_threads_per_process", "max_step"};
 constexpr std::array<std::string_view, 4> match_keys{"env", "host", "address", "label"};
-constexpr std::array<std::string_view, 3> override_keys{"match", "defaults", "pools"};
+constexpr std::array<std::string_view, 4> override_keys{"match", "defaults", "pools", "alarms"};
 /// The last two are only to be guessed at.
-constexpr std::array<std::string_view, 6> root_keys{"defaults",  "limits", "pools",
+constexpr std::array<std::string_view, 7> root_keys{"defaults",  "limits", "pools",    "alarms",
                                                     "overrides", "cadre",  "dynamictp"};
 
 /// Reads one value into its field; false if there is no such key.
@@ -106,11 +106,15 @@ private:
         return path.empty() ? std::string(key) : path + "." + std::string(key);
     }
 
-    /// defaults and pools: what the root and an override have in common.
+    /// defaults, pools and alarms: what the root and an override have in common.
     bool read_scope(std::string_view key, const document_node& node, const std::string& path,
                     partial_configuration& result) {
         if (key == "defaults") {
             result.defaults = pool(node, path);
+            return true;
+        }
+        if (key == "alarms") {
+            result.alarms = read_alarms(node, path, read_);
             return true;
         }
         if (key != "pools") return false;

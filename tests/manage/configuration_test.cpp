@@ -267,7 +267,7 @@ dynamictp:
       tryInterrupt: true
       preStartAllCoreThreads: true
       autoCreate: true
-      notifyItems: [{type: capacity, threshold: 80}]
+      notifyItems: [{type: capacity, threshold: 80, platformIds: [1]}]
 )");
     const auto& orders = result.pools.at("orders");
     EXPECT_EQ(orders.settings, (pool_settings{6, 8, 50ms, false, 2000, "caller_runs", "test", true,
@@ -278,7 +278,7 @@ dynamictp:
     std::string ignored;
     for (const auto& i : result.ignored) ignored += to_text(i) + "\n";
     EXPECT_THAT(ignored, HasSubstr("pools.yaml:5: dynamictp.platforms: is DynamicTp's"));
-    EXPECT_THAT(ignored, HasSubstr("dynamictp.executors[0].notifyItems"));
+    EXPECT_THAT(ignored, HasSubstr("dynamictp.executors[0].notifyItems[0].platformIds"));
     EXPECT_THAT(ignored, HasSubstr("dynamictp.executors[0].threadPoolAliasName"));
 }
 

@@ -35,8 +35,9 @@ CADRE_API alarm_type parse_alarm_type(std::string_view text);
 /// type change every one is told: it knows no count, silence or recovery.
 struct alarm_rule {
     alarm_type type = alarm_type::reject;
-    std::string pool = "*";  ///< its name; *: each of them by itself
-    double threshold = 80;   ///< percent; of liveness and capacity
+    std::string pool = "*";                ///< its name; *: each of them by itself
+    std::vector<std::string> except = {};  ///< the pools that a * does not mean
+    double threshold = 80;                 ///< percent; of liveness and capacity
     std::chrono::nanoseconds limit = std::chrono::seconds(60);  ///< of those that speak of a time
     /// So many occurrences, or looks that found the level reached, within the window.
     std::uint64_t count = 1;

@@ -29,7 +29,8 @@ struct alarm_options {
     std::string instance = {};  ///< empty: the host name and process number
     /// Events that wait for one notifier; beyond that the oldest is dropped.
     std::size_t backlog = 256;
-    /// Whose sources config_stale watches, by name; must live longer than the engine. Null: none.
+    /// Whose sources config_stale watches, by name, and whose documents may say other rules, which
+    /// count from the next look on; must live longer than the engine. Null: none.
     const config_manager* config = nullptr;
     /// For a configuration of another kind: for how long it has not been heard of. Empty: none is
     /// asked. If it throws, nobody knows this time.
@@ -63,8 +64,10 @@ public:
 
     /// Looks at all pools now, as the thread does in each interval.
     void check();
-    /// What fires by a rule that is among the new ones goes on; what fires by another is over.
+    /// Those of the code. What fires by a rule that is among the new ones goes on; what fires by
+    /// another is over.
     void set_rules(std::vector<alarm_rule> rules);
+    /// Those of the code, with what documents say instead.
     std::vector<alarm_rule> rules() const;
     /// What is firing, as it was when last looked at.
     std::vector<alarm_event> active() const;

@@ -60,6 +60,7 @@ struct config_status {
     std::vector<std::string> unmatched = {};  ///< pools they speak of, and nobody has registered
     std::vector<std::string> orphans = {};  ///< pools that are registered, and they do not speak of
     std::vector<setting_not_applied> not_applied = {};
+    std::vector<alarm_entry> alarms = {};  ///< for the alarm_engine whose options have the manager
     /// Why the snapshot could not be read or written, or what of it does not fit any more.
     std::string snapshot_error = {};
 };

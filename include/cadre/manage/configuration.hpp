@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <cadre/detail/export.hpp>
+#include <cadre/manage/alarm.hpp>
 #include <cadre/manage/config_problem.hpp>
 #include <cadre/manage/document.hpp>
 #include <cadre/manage/pool_settings.hpp>
@@ -67,10 +68,20 @@ struct pool_entry {
     friend bool operator==(const pool_entry&, const pool_entry&) = default;
 };
 
+/// An alarm that the documents speak of. Those of one type and pool take the place of what the code
+/// says of it, also where that is for every pool.
+struct alarm_entry {
+    alarm_rule rule = {};
+    bool enabled = true;  ///< false: nobody is told
+
+    friend bool operator==(const alarm_entry&, const alarm_entry&) = default;
+};
+
 /// What a list of documents means for one instance.
 struct configuration {
     std::map<std::string, pool_entry, std::less<>> pools = {};
     thread_limits limits = {};
+    std::vector<alarm_entry> alarms = {};
     /// Keys that are right, but mean nothing here: DynamicTp's for Java, and other people's keys in
     /// a document that is shared with them.
     std::vector<config_problem> ignored = {};
