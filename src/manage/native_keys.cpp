@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 14> pool_keys{"core_pool_size",
                                                      "queue"};
 constexpr std::array<std::string_view, 3> limit_keys{"max_threads_per_pool",
                                                      "max_threads_per_process", "max_step"};
-constexpr std::array<std::string_view, 4> match_keys{"env", "host", "address", "label"};
+constexpr std::array<std::string_view, 5> match_keys{"env", "host", "address", "label", "percent"};
 constexpr std::array<std::string_view, 4> override_keys{"match", "defaults", "pools", "alarms"};
 /// The last two are only to be guessed at.
 constexpr std::array<std::string_view, 7> root_keys{"defaults",  "limits", "pools",    "alarms",
@@ -74,6 +74,13 @@ bool read_key(const std::string& key, const document_node& node, const std::stri
         return false;
     }
     return true;
+}
+
+/// From 0 to 99, for ever the same for a host: FNV-1a with 64 bits, modulo 100.
+int percentile_of(std::string_view host) {
+    std::uint64_t hash = 14'695'981'039'346'656'037U;
+    for (const char c : host) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
+    return static_cast<int>(hash % 100);
 }
 
 class native_reader {
@@ -196,10 +203,17 @@ private:
                                                                     : instance_.labels;
             if (std::find(match_keys.begin(), match_keys.end(), key) == match_keys.end())
                 read_.unknown_key(line, here, key, match_keys);
+            else if (key == "percent")
+                all = is_within(value, here) && all;
             else
                 all = any_pattern(value, here, has) && all;
         }
         return all;
+    }
+
+    bool is_within(const document_node& node, const std::string& path) {
+        const auto percent = read_.whole(node, path, 0, 100);
+        return percent && percentile_of(instance_.host) < *percent;
     }
 
     /// A pattern, or a list of them, against what the instance has.

@@ -141,6 +141,38 @@ overrides:
     EXPECT_EQ(read(text, {.address = "10.0.33.17:8080"}).pools.at("a").settings.core_pool_size, 1);
 }
 
+TEST(configuration, gives_an_override_to_a_share_of_the_hosts) {
+    const auto is_for = [](const std::string& host, int percent) {
+        const auto text = "pools: {p: {core_pool_size: 1}}\noverrides: [{match: {percent: " +
+                          std::to_string(percent) + "}, pools: {p: {core_pool_size: 2}}}]";
+        return read(text, {.host = host}).pools.at("p").settings.core_pool_size == 2;
+    };
+    // 0x85944171f73967e8, the published FNV-1a of this word, is 68 modulo 100.
+    EXPECT_FALSE(is_for("foobar", 68));
+    EXPECT_TRUE(is_for("foobar", 69));
+    int within = 0;
+    for (int i = 0; i < 1000; ++i) {
+        const auto host = "web-" + std::to_string(i);
+        within += is_for(host, 25);
+        EXPECT_LE(is_for(host, 25), is_for(host, 50)) << host;
+        EXPECT_FALSE(is_for(host, 0));
+        EXPECT_TRUE(is_for(host, 100));
+    }
+    EXPECT_NEAR(within, 250, 50);
+    const instance_identity test{.environment = "test", .host = "foobar"};
+    EXPECT_EQ(
+        read("pools: {p: {core_pool_size: 1}}\noverrides: [{match: {env: prod, percent: 100}, "
+             "pools: {p: {core_pool_size: 2}}}]",
+             test)
+            .pools.at("p")
+            .settings.core_pool_size,
+        1)
+        << "all keys must fit";
+    for (const char* wrong : {"101", "-1", "2.5", "25%", "[25]"})
+        EXPECT_THAT(refusal(std::string("overrides: [{match: {percent: ") + wrong + "}}]"),
+                    HasSubstr("overrides[0].match.percent: must be "));
+}
+
 TEST(configuration, lets_a_later_document_win_key_by_key) {
     const auto result = read(
         {yaml("defaults: {keep_alive: 1s}\nlimits: {max_step: 5}\n"
