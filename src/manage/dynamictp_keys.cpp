@@ -71,8 +71,9 @@ struct translation {
 constexpr std::array their_rejections{
     translation{"AbortPolicy", "abort"}, translation{"CallerRunsPolicy", "caller_runs"},
     translation{"DiscardOldestPolicy", "discard_oldest"}, translation{"DiscardPolicy", "discard"}};
+constexpr std::string_view memory_safe_queue = "MemorySafeLinkedBlockingQueue";
 constexpr std::array their_queues{translation{"VariableLinkedBlockingQueue", "linked"},
-                                  translation{"MemorySafeLinkedBlockingQueue", "linked"},
+                                  translation{memory_safe_queue, "linked"},
                                   translation{"LinkedBlockingQueue", "linked"},
                                   translation{"ArrayBlockingQueue", "array"},
                                   translation{"SynchronousQueue", "synchronous"},
@@ -319,6 +320,11 @@ private:
             ours = "queue_capacity";
         } else if (plain == "queuetype") {
             said.queue = translated(node, path, their_queues);
+            if (node.value == memory_safe_queue)
+                read_.ignore(line, path,
+                             node.value +
+                                 " is a linked queue here, which does not look at free "
+                                 "memory; queueCapacity is its only bound");
             ours = "queue";
         } else if (plain == "rejectedhandlertype") {
             s.rejection = translated(node, path, their_rejections);

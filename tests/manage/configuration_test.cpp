@@ -378,6 +378,16 @@ TEST(configuration, reads_our_keys_beside_dynamictps_in_properties_as_in_yaml) {
     EXPECT_EQ(others.ignored[0].key, "limits");
 }
 
+TEST(dynamictp_keys, are_told_of_when_a_queue_is_less_than_they_ask_for) {
+    const auto result = read(
+        "dynamictp: {executors: [{threadPoolName: p, queueType: MemorySafeLinkedBlockingQueue}, "
+        "{threadPoolName: q, queueType: VariableLinkedBlockingQueue}]}");
+    EXPECT_EQ(result.pools.at("p").queue, "linked");
+    ASSERT_EQ(result.ignored.size(), 1u);
+    EXPECT_EQ(result.ignored[0].key, "dynamictp.executors[0].queueType");
+    EXPECT_THAT(result.ignored[0].rule, HasSubstr("does not look at free memory"));
+}
+
 TEST(dynamictp_keys, are_refused_when_they_are_wrong) {
     const auto entry = [](const std::string& text) {
         return refusal("dynamictp: {executors: [{" + text + "}]}");
