@@ -73,11 +73,11 @@ bool thread_pool_core::add_worker(task* first, limit within) {
     try {
         made = make_waiting_thread(factory(), name_, start);
     } catch (...) {
-        if (observer_) observer_->thread_failed();
+        if (observer_) observer_->thread_failed(first);
         throw;
     }
     if (!made.joinable()) {
-        if (observer_) observer_->thread_failed();
+        if (observer_) observer_->thread_failed(first);
         return false;
     }
     if (!enter_worker(w, made, first)) return false;

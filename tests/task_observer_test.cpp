@@ -31,7 +31,7 @@ public:
         return std::chrono::steady_clock::now().time_since_epoch().count();
     }
     void task_rejected(const task&) noexcept override {}
-    void thread_failed() noexcept override {}
+    void thread_failed(const task*) noexcept override {}
 
     using task_observer::move_tick_on;
     using task_observer::set_tick;

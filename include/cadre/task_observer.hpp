@@ -81,8 +81,9 @@ public:
     /// the result travels with the task: stamp_of() gives it back.
     virtual std::int64_t task_submitted() noexcept = 0;
     virtual void task_rejected(const task& t) noexcept = 0;
-    /// The thread factory refused or threw.
-    virtual void thread_failed() noexcept = 0;
+    /// The thread factory refused or threw. `first` is the task that the thread was to begin with;
+    /// null: one that was to take from the queue.
+    virtual void thread_failed(const task* first) noexcept = 0;
 
     /// Not 0 while an observer does not want to see every bare task, which has neither name nor
     /// future: then most of them get this number for a coarse stamp, without a call of the

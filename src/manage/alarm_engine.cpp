@@ -199,7 +199,8 @@ alarm_core::finding alarm_core::find(const alarm_rule& rule, const sighting& s) 
             return events(s.news.queue_timeouts, "tasks waited for too long",
                           s.metrics.last_queue_timeout);
         case alarm_type::thread_create_failed:
-            return events(s.news.threads_failed, "threads could not be made");
+            return events(s.news.threads_failed, "threads could not be made",
+                          s.metrics.last_thread_failed);
         case alarm_type::change:
         case alarm_type::config_stale:
             break;

@@ -400,8 +400,8 @@ std::int64_t monitor_core::task_submitted() noexcept {
 
 void monitor_core::task_rejected(const task& t) noexcept { tell(rejected_, t.name(), 1); }
 
-void monitor_core::thread_failed() noexcept {
-    threads_failed_.fetch_add(1, std::memory_order_relaxed);
+void monitor_core::thread_failed(const task* first) noexcept {
+    tell(threads_failed_, first == nullptr ? std::string_view() : first->name(), 1);
 }
 
 /// The name is kept if nobody is in the way: of many at once any will do.

@@ -132,7 +132,7 @@ public:
     void passed_over_failed(worker_record& worker) noexcept override;
     std::int64_t task_submitted() noexcept override;
     void task_rejected(const task& t) noexcept override;
-    void thread_failed() noexcept override;
+    void thread_failed(const task* first) noexcept override;
 
     pool_metrics metrics() const;
     std::vector<worker_view> workers() const;
@@ -188,7 +188,7 @@ private:
     int quiet_ticks_ = 0;
     std::atomic<std::uint64_t> threads_started_ = 0;
     std::atomic<std::uint64_t> threads_ended_ = 0;
-    std::atomic<std::uint64_t> threads_failed_ = 0;
+    told threads_failed_;
     told rejected_;
     told run_timeouts_;
     told queue_timeouts_;

@@ -49,7 +49,7 @@ pool_metrics monitor_core::metrics() const {
     all.queue_timeouts = queue_timeouts_.count.load(std::memory_order_relaxed);
     all.threads_started = threads_started_.load(std::memory_order_relaxed);
     all.threads_ended = threads_ended_.load(std::memory_order_relaxed);
-    all.threads_failed = threads_failed_.load(std::memory_order_relaxed);
+    all.threads_failed = threads_failed_.count.load(std::memory_order_relaxed);
     std::map<std::string, std::size_t> names;
     {
         const std::lock_guard lock(names_mutex_);
@@ -57,6 +57,7 @@ pool_metrics monitor_core::metrics() const {
         all.last_rejected = rejected_.last_name;
         all.last_run_timeout = run_timeouts_.last_name;
         all.last_queue_timeout = queue_timeouts_.last_name;
+        all.last_thread_failed = threads_failed_.last_name;
     }
     std::vector<const worker_slot*> slots;
     task_metrics unnamed;

@@ -443,6 +443,26 @@ TEST(alarm_engine, names_the_source_of_configuration_that_does_not_answer_and_wh
     EXPECT_TRUE(engine.active().empty());
 }
 
+TEST(alarm_engine, names_the_task_that_found_no_thread) {
+    pool_registry registry;
+    const auto monitor = std::make_shared<pool_monitor>();
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .thread_factory = [](std::function<void()>) -> thread {
+                                   throw std::runtime_error("no thread");
+                               },
+                               .hooks = monitor->hooks()});
+    const auto registered = registry.add("p", pool, monitor);
+    alarm_engine engine(
+        registry, {.rules = {{.type = alarm_type::thread_create_failed}}, .interval = 0s}, {});
+    EXPECT_THROW(pool.execute(named("mail", [] {})), std::runtime_error);
+    engine.check();
+    ASSERT_EQ(engine.active().size(), 1u);
+    EXPECT_EQ(engine.active()[0].task, "mail");
+    EXPECT_THROW(pool.prestart_core_thread(), std::runtime_error);
+    engine.check();
+    EXPECT_EQ(engine.active()[0].task, "") << "that was of no task";
+}
+
 TEST(alarm_engine, goes_on_whatever_the_age_of_the_configuration_throws) {
     pool_registry registry;
     const auto kept = std::make_shared<keeping_notifier>();

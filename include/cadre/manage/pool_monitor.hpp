@@ -52,6 +52,7 @@ struct pool_metrics {
     std::string last_rejected = {};
     std::string last_run_timeout = {};
     std::string last_queue_timeout = {};
+    std::string last_thread_failed = {};  ///< which the thread was to begin with
 };
 
 /// A thread of the pool and what it does.
