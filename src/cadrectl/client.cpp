@@ -39,8 +39,11 @@ std::string dumped(const json& value) {
     return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-client::client(std::string url, std::string token, int timeout_seconds)
-    : url_(std::move(url)), token_(std::move(token)), timeout_seconds_(timeout_seconds) {}
+client::client(std::string url, std::string token, int timeout_seconds, change_note note)
+    : url_(std::move(url)),
+      token_(std::move(token)),
+      timeout_seconds_(timeout_seconds),
+      note_(std::move(note)) {}
 
 std::string client::checked_address() const {
     auto address = url_;
@@ -67,6 +70,13 @@ json client::send(const std::string& method, const std::string& path, const json
     httplib::Headers headers;
     if (!token_.empty()) headers.emplace("Authorization", "Bearer " + token_);
     if (!if_revision.empty()) headers.emplace("If-Match", "\"" + if_revision + "\"");
+    const auto say = [&](const char* header, const char* what, const std::string& text) {
+        if (manage::detail::harmless(text) != text)  // a line more would be a header more
+            throw failure(usage, std::string(what) + " must be one line");
+        if (!text.empty()) headers.emplace(header, text);
+    };
+    say("Cadre-Author", "the author", note_.author);
+    say("Cadre-Comment", "--comment", note_.comment);
     const auto text = strictly_dumped(body);
     return answer_of(method == "PATCH" ? http.Patch(path, headers, text, "application/json")
                                        : http.Post(path, headers, text, "application/json"),

@@ -33,11 +33,18 @@ private:
 /// On one line; bytes that are no UTF-8, as a file name may have them, as U+FFFD.
 std::string dumped(const json& value);
 
+/// Who changes something, and why, for the history of the server. Empty: not said.
+struct change_note {
+    std::string author = {};
+    std::string comment = {};
+};
+
 /// Asks a server of docs/http-api.md.
 class client {
 public:
-    /// `url` is http://HOST:PORT; for any other, whoever asks throws failure(usage).
-    client(std::string url, std::string token, int timeout_seconds);
+    /// `url` is http://HOST:PORT; for any other, whoever asks throws failure(usage), as for a
+    /// comment that is more than a line.
+    client(std::string url, std::string token, int timeout_seconds, change_note note = {});
 
     /// The answer; throws failure.
     json get(const std::string& path) const;
@@ -56,6 +63,7 @@ private:
     std::string url_;
     std::string token_;
     int timeout_seconds_;
+    change_note note_;
 };
 
 }  // namespace cadre::cadrectl

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cadrectl/commands.hpp"
+#include "cadrectl/table.hpp"
 #include <cadre/version.hpp>
 
 using namespace cadre::cadrectl;
@@ -29,13 +30,20 @@ struct arguments {
     std::string token_file;
     bool as_json = false;
     int timeout = 10;
-    std::string pool, file, if_revision;
+    std::string pool, file, if_revision, comment;
     std::vector<std::string> pairs;
     std::uint64_t revision = 0;
     bool dry_run = false;
     double interval = 1;
     std::uint64_t rounds = 0;
 };
+
+/// Nobody, if what the environment says is no name.
+std::string this_user() {
+    constexpr std::size_t longest = 64;
+    auto name = environment("USER", "");
+    return name.size() > longest || harmless(name) != name ? std::string() : name;
+}
 
 client connect(const arguments& a) {
     std::string token = a.token;
@@ -44,7 +52,7 @@ client connect(const arguments& a) {
         if (!std::getline(in, token))
             throw failure(usage, "--token-file (" + a.token_file + ") cannot be read");
     }
-    return {a.url, token, a.timeout};
+    return {a.url, token, a.timeout, {this_user(), a.comment}};
 }
 
 /// Waits for the time or a signal that ends the program; false for the latter.
@@ -79,8 +87,9 @@ void add_commands(CLI::App& app, arguments& a, command& chosen) {
         sub->callback([&chosen, run = std::move(run)] { chosen = run; });
         return sub;
     };
-    const auto dry = [&](CLI::App* sub) {
+    const auto changes = [&](CLI::App* sub) {
         sub->add_flag("--dry-run", a.dry_run, "say what would change, and change nothing");
+        sub->add_option("--comment", a.comment, "why, for the history");
     };
     auto* live = add("top", "all pools, again and again", [&](auto& c) { return watch(c, a); });
     live->add_option("--interval", a.interval, "seconds between two looks")
@@ -102,14 +111,14 @@ void add_commands(CLI::App& app, arguments& a, command& chosen) {
     auto* put = add("apply", "make all pools of a document as it says, or none",
                     [&](auto& c) { return apply(c, a.file, a.dry_run); });
     put->add_option("FILE", a.file)->required();
-    dry(put);
+    changes(put);
     auto* change = add("set", "change settings of a pool",
                        [&](auto& c) { return set(c, a.pool, a.pairs, a.dry_run, a.if_revision); });
     change->add_option("POOL", a.pool)->required();
     change->add_option("SETTINGS", a.pairs, "key=value ...")->required();
     change->add_option("--if-revision", a.if_revision,
                        "only if the pool is still at this revision");
-    dry(change);
+    changes(change);
     add("history", "who changed what, latest first", [&](auto& c) {
         return history(c, a.pool);
     })->add_option("POOL", a.pool);
@@ -117,7 +126,7 @@ void add_commands(CLI::App& app, arguments& a, command& chosen) {
                      [&](auto& c) { return rollback(c, a.pool, a.revision, a.dry_run); });
     back->add_option("POOL", a.pool)->required();
     back->add_option("REVISION", a.revision);
-    dry(back);
+    changes(back);
     add("advise", "what could be better; ends with 1 if anything",
         [](auto& c) { return advise(c); });
     add("sources", "where the configuration comes from; ends with 1 if one fails or was refused",

@@ -107,8 +107,23 @@ bool is_dry(const http_request& request) {
     throw bad_request("dry_run must be true or false");
 }
 
+/// What people say of themselves and of a change: a line that can be shown anywhere.
+const std::string& checked_line(const std::string& text, const char* header, std::size_t most) {
+    const bool is_utf8 = json(text).dump(-1, ' ', false, json::error_handler_t::ignore) ==
+                         json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+    if (text.size() > most || harmless(text) != text || !is_utf8)
+        throw bad_request(std::string(header) + " must be one line of UTF-8 without control " +
+                          "characters and of at most " + std::to_string(most) + " bytes");
+    return text;
+}
+
+/// Who it is nobody has checked: the address stays beside the name.
 change_origin origin_of(const http_request& request) {
-    change_origin origin = {.source = "http", .author = request.peer};
+    const auto& name = checked_line(request.author, "Cadre-Author", 64);
+    change_origin origin = {
+        .source = "http",
+        .author = name.empty() ? request.peer : name + " (" + request.peer + ")",
+        .comment = checked_line(request.comment, "Cadre-Comment", 256)};
     if (!request.if_match.empty()) {
         std::string_view tag = request.if_match;
         if (tag.size() >= 2 && tag.front() == '"' && tag.back() == '"')
@@ -268,7 +283,7 @@ http_response http_api::change_pool(const http_request& request, const std::stri
         return ok(json_of(pool->preview(wished)));
     }
     const auto report = pool->reconfigure(wished, origin);
-    log(request, {report});
+    log(origin, {report});
     return ok(json_of(report));
 }
 
@@ -278,6 +293,7 @@ http_response http_api::change_several(const http_request& request) const {
     std::vector<pool_change> changes;
     if (!request.if_match.empty())
         throw bad_request("If-Match is of one pool, and this is for several");
+    const auto origin = origin_of(request);
     if (!body.contains("pools") || !body.at("pools").is_object() || body.size() != 1)
         throw bad_request("the body must be {\"pools\": {NAME: {SETTING: VALUE}}}");
     for (const auto& [name, settings] : body.at("pools").items())
@@ -288,9 +304,8 @@ http_response http_api::change_several(const http_request& request) const {
             check_sizes(*pool_named(registry_, pool), wished.settings);
             return wished;
         }));
-    const auto reports =
-        dry ? registry_.preview(changes) : registry_.reconfigure(changes, origin_of(request));
-    if (!dry) log(request, reports);
+    const auto reports = dry ? registry_.preview(changes) : registry_.reconfigure(changes, origin);
+    if (!dry) log(origin, reports);
     json all = json::array();
     for (const auto& report : reports) all.push_back(json_of(report));
     return ok({{"reports", std::move(all)}});
@@ -309,7 +324,7 @@ http_response http_api::roll_back(const http_request& request, const std::string
         return ok(json_of(pool->preview_rollback(revision)));
     }
     const auto report = pool->rollback(revision, origin);
-    log(request, {report});
+    log(origin, {report});
     return ok(json_of(report));
 }
 
@@ -324,9 +339,9 @@ void http_api::log(const std::string& line) const {
     options_.log(harmless(line));  // what people enter may not look like a line of its own
 }
 
-void http_api::log(const http_request& request, const std::vector<change_report>& reports) const {
+void http_api::log(const change_origin& origin, const std::vector<change_report>& reports) const {
     for (const auto& report : reports) {
-        std::string line = "http: " + request.peer + " changed " + report.pool + " (revision " +
+        std::string line = "http: " + origin.author + " changed " + report.pool + " (revision " +
                            std::to_string(report.revision) + ")";
         for (const auto& c : report.changes)
             line += " " + c.field + ": " + c.before + " -> " + c.after;

@@ -35,7 +35,7 @@ private:
     http_response missing_right(const http_request& request) const;
     std::string own_metrics() const;
     void log(const std::string& line) const;
-    void log(const http_request& request, const std::vector<change_report>& reports) const;
+    void log(const change_origin& origin, const std::vector<change_report>& reports) const;
 
     pool_registry& registry_;
     const pool_sampler& sampler_;

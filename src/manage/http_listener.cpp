@@ -223,6 +223,8 @@ private:
                                 .authorization = in.get_header_value("Authorization"),
                                 .content_type = in.get_header_value("Content-Type"),
                                 .if_match = in.get_header_value("If-Match"),
+                                .author = in.get_header_value("Cadre-Author"),
+                                .comment = in.get_header_value("Cadre-Comment"),
                                 .body = in.body,
                                 .peer = in.remote_addr};
         if (in.get_header_value_count("Host") == 1) request.host = in.get_header_value("Host");

@@ -17,6 +17,8 @@ struct http_request {
     std::string authorization = {};
     std::string content_type = {};
     std::string if_match = {};
+    std::string author = {};   ///< Cadre-Author
+    std::string comment = {};  ///< Cadre-Comment
     std::string body = {};
     std::string peer = {};  ///< the address of who asks
 };

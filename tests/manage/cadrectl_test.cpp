@@ -114,6 +114,18 @@ TEST_F(cadrectl_test, sets_and_rolls_back) {
     EXPECT_EQ(json::parse(output())["history"].size(), 3U);
 }
 
+TEST_F(cadrectl_test, says_who_makes_a_change_and_why) {
+    const client ann(server_.url(), token, 30, {.author = "ann", .comment = "too many rejects"});
+    EXPECT_EQ(set({ann, out_, false}, "orders", {"core_pool_size=3"}, false, ""), success);
+    EXPECT_EQ(history(as(), "orders"), success);
+    EXPECT_THAT(output(), HasSubstr("changed by http  ann (127.0.0.1)  too many rejects"));
+    const client sly(server_.url(), token, 30, {.comment = "a\r\nIf-Match: \"1\""});
+    EXPECT_EQ(code_of([&] {
+                  return set({sly, out_, false}, "orders", {"core_pool_size=2"}, false, "");
+              }),
+              usage);
+}
+
 TEST_F(cadrectl_test, ends_with_a_code_for_each_kind_of_failure) {
     EXPECT_EQ(code_of([&] { return set(as(), "orders", {"nonsense"}, false, ""); }), usage);
     EXPECT_EQ(code_of([&] { return set(as(), "orders", {"core_pool_size=99"}, false, ""); }),

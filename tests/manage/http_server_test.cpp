@@ -265,6 +265,27 @@ TEST_F(http_server_test, has_every_refused_change_in_the_history) {
     EXPECT_THAT(log(), HasSubstr(R"(/api/pools/none: no pool is named "none")"));
 }
 
+TEST_F(http_server_test, keeps_who_made_a_change_and_why) {
+    const auto with = [&](const std::string& headers) {
+        return patch("/api/pools/orders", R"({"core_pool_size":3})", headers).status;
+    };
+    for (const std::string& wrong :
+         {"Cadre-Author: " + std::string(65, 'a'), std::string("Cadre-Author: \xff"),
+          "Cadre-Comment: " + std::string(257, 'c'), std::string("Cadre-Comment: a\xc2\x9b b")})
+        EXPECT_EQ(with(wrong + "\r\n"), 400) << wrong;
+    EXPECT_EQ(pool_->settings().core_pool_size, 2);
+    EXPECT_EQ(with("Cadre-Author: Zoë\r\nCadre-Comment: too many rejects\r\n"), 200);
+    const auto origin = registry_.history().back().origin;
+    EXPECT_EQ(origin.author, "Zoë (127.0.0.1)");
+    EXPECT_EQ(origin.comment, "too many rejects");
+    EXPECT_THAT(log(), HasSubstr("Zoë (127.0.0.1) changed orders"));
+    EXPECT_EQ(patch("/api/pools", R"({"pools":{"orders":{"core_pool_size":-1}}})",
+                    "Cadre-Author: ann\r\n")
+                  .status,
+              422);
+    EXPECT_EQ(registry_.history().back().origin.author, "ann (127.0.0.1)");
+}
+
 TEST_F(http_server_test, previews_applies_and_rolls_back) {
     const auto before = pool_->revision();
     const std::string body = R"({"core_pool_size":3,"maximum_pool_size":"6","keep_alive":"5s"})";
