@@ -193,9 +193,35 @@ thread_pool_core::plain_handler thread_pool_core::plain(const rejected_execution
     return nullptr;
 }
 
-void thread_pool_core::reject(task&& t, thread_pool_executor& face) {
+std::shared_ptr<const rejected_execution_handler> thread_pool_core::shared_handler() const {
+    std::lock_guard lock(mutex_);
+    return handler_;
+}
+
+inline void thread_pool_core::tell_rejected(const task& t) noexcept {
     rejected_.add_one();
     if (observer_) observer_->task_rejected(t);
+}
+
+/// Who waits for a place most often gets one, and then nothing was rejected. False if the handler
+/// is none that waits.
+[[gnu::noinline]] bool thread_pool_core::admit_by_block_policy(task& t) {
+    const auto handler = shared_handler();
+    const auto* block = handler->target<block_policy>();
+    if (!block) return false;
+    try {
+        admit_waiting(t, deadline_after(block->timeout));
+    } catch (...) {
+        tell_rejected(t);
+        throw;
+    }
+    return true;
+}
+
+void thread_pool_core::reject(task&& t, thread_pool_executor& face) {
+    const auto apply_policy = plain_handler_.load();
+    if (!apply_policy && admit_by_block_policy(t)) return;
+    tell_rejected(t);
     const rejection_under_way this_one{this, task_access::identity(t)};
     struct restore {
         const rejection_under_way* before;
@@ -203,13 +229,8 @@ void thread_pool_core::reject(task&& t, thread_pool_executor& face) {
     } const restored{std::exchange(rejecting, &this_one)};
     // Kept, so that no task that the handler makes has the same address.
     const intrusive_ptr<future_core> result(result_of(t));
-    if (const auto apply_policy = plain_handler_.load()) return apply_policy(std::move(t), face);
-    std::shared_ptr<const rejected_execution_handler> handler;
-    {
-        std::lock_guard lock(mutex_);
-        handler = handler_;
-    }
-    (*handler)(std::move(t), face);
+    if (apply_policy) return apply_policy(std::move(t), face);
+    (*shared_handler())(std::move(t), face);
 }
 
 void thread_pool_core::refuse(const task& t, const char* why) const {
@@ -220,7 +241,7 @@ void thread_pool_core::refuse(const task& t, const char* why) const {
         std::to_string(now.maximum_pool_size) + ", queued " + std::to_string(now.queue_size) + ")");
 }
 
-void thread_pool_core::admit_waiting(task t, steady_time deadline) {
+void thread_pool_core::admit_waiting(task& t, steady_time deadline) {
     auto& self = thread_control::current();
     struct listed {
         thread_pool_core& pool;

@@ -46,8 +46,8 @@ public:
     void execute(task&& t, thread_pool_executor& face);
     /// Core thread, queue, extra thread; false and t untouched if none of them.
     bool admit(task& t);
-    /// As admit(), waiting for a place. Throws rejected_execution.
-    void admit_waiting(task t, steady_time deadline);
+    /// As admit(), waiting for a place. Throws rejected_execution, with t untouched.
+    void admit_waiting(task& t, steady_time deadline);
     void reject(task&& t, thread_pool_executor& face);
     /// For a task that was put into the queue by other ways than admit(): a thread if there are
     /// fewer than the core, or none. Throws what the factory throws.
@@ -122,6 +122,8 @@ private:
     /// After a task was queued: false, with the task back in t, if the pool has shut down since.
     bool confirm_queued(std::uintptr_t identity, task& t);
     bool take_back(std::uintptr_t identity, task& t);
+    void tell_rejected(const task& t) noexcept;
+    bool admit_by_block_policy(task& t);
 
     /// A search of the queue. A queue of the user's own may take tasks out for it that it puts back
     /// later: so there is one search at a time, and until it is over the queue is not empty. What
@@ -175,6 +177,7 @@ private:
     void nudge_an_idle_worker();
     void start_for_queued(int more);
     void link_cancellation();
+    std::shared_ptr<const rejected_execution_handler> shared_handler() const;
     [[noreturn]] void refuse(const task& t, const char* why) const;
 
     [[noreturn]] static void refuse_inherited();

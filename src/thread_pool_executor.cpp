@@ -203,7 +203,7 @@ void discard_oldest_policy::operator()(task t, thread_pool_executor& pool) const
 }
 
 void block_policy::operator()(task t, thread_pool_executor& pool) const {
-    pool.core_->admit_waiting(std::move(t), detail::deadline_after(timeout));
+    pool.core_->admit_waiting(t, detail::deadline_after(timeout));
 }
 
 }  // namespace cadre

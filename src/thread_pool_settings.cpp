@@ -157,14 +157,7 @@ thread_factory thread_pool_core::factory() const {
     return *now;
 }
 
-rejected_execution_handler thread_pool_core::handler() const {
-    std::shared_ptr<const rejected_execution_handler> now;
-    {
-        std::lock_guard lock(mutex_);
-        now = handler_;
-    }
-    return *now;
-}
+rejected_execution_handler thread_pool_core::handler() const { return *shared_handler(); }
 
 bool thread_pool_core::remove(std::uintptr_t identity) {
     task removed;  // destroyed under no lock

@@ -295,6 +295,27 @@ TEST_F(rejection_by_block, waits_for_a_place) {
     EXPECT_TRUE(submitter.returned());
     EXPECT_EQ(finish(), "oldest new ");
 }
+TEST_F(rejection_by_block, has_rejected_nothing_if_a_place_becomes_free) {
+    waiting_call submitter([&] { pool.execute([] {}); });
+    EXPECT_EQ(pool.snapshot().rejected_task_count, 0);
+    running.let_go();
+    EXPECT_TRUE(submitter.returned());
+    EXPECT_EQ(finish(), "oldest ");
+    EXPECT_EQ(pool.snapshot().rejected_task_count, 0);
+    EXPECT_EQ(pool.snapshot().completed_task_count, 3);
+}
+TEST_F(rejection_by_block, has_rejected_the_task_if_no_place_became_free) {
+    pool.set_rejected_execution_handler(block_policy{0ns});
+    EXPECT_THROW(pool.execute([] {}), rejected_execution);
+    EXPECT_EQ(pool.snapshot().rejected_task_count, 1);
+    pool.set_rejected_execution_handler(block_policy{});
+    expect_interruptible([&] { pool.execute([] {}); });
+    const auto interrupted_ones = pool.snapshot().rejected_task_count - 1;
+    EXPECT_GT(interrupted_ones, 0);
+    pool.shutdown();
+    EXPECT_THROW(pool.execute([] {}), rejected_execution);
+    EXPECT_EQ(pool.snapshot().rejected_task_count, interrupted_ones + 2);
+}
 TEST_F(rejection_by_block, gives_up_after_its_timeout_and_not_before) {
     pool.set_rejected_execution_handler(block_policy{short_delay});
     future<void> none;

@@ -5,6 +5,7 @@
 
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
+#include "support/waiting_call.hpp"
 #include <cadre/thread_pool_executor.hpp>
 
 namespace cadre {
@@ -30,7 +31,9 @@ public:
         ++submitted;
         return std::chrono::steady_clock::now().time_since_epoch().count();
     }
-    void task_rejected(const task&) noexcept override {}
+    void task_rejected(const task& t) noexcept override {
+        if (t.name() == "rejected") ++rejected;
+    }
     void thread_failed(const task*) noexcept override {}
 
     using task_observer::move_tick_on;
@@ -41,6 +44,7 @@ public:
     std::atomic<int> waits = 0;
     std::atomic<int> failed = 0;
     std::atomic<int> submitted = 0;
+    std::atomic<int> rejected = 0;  // by that name
     std::atomic<bool> was_late = false;
 };
 
@@ -148,6 +152,25 @@ TEST(task_observer, hears_of_no_wait_while_a_pool_that_is_shut_down_has_tasks) {
     p.pool.close();
     EXPECT_EQ(p.observer->told, 101);
     EXPECT_LE(p.observer->waits, 3);  // before the first, when nudged, and at the end
+}
+
+TEST(task_observer, hears_of_a_task_that_waited_for_a_place_only_if_it_got_none) {
+    const auto observer = std::make_shared<counting_observer>();
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .maximum_pool_size = 1,
+                               .queue = testing::no_room(),
+                               .rejection = block_policy{},
+                               .hooks = {.observer = observer}});
+    testing::held_task held(pool);
+    testing::waiting_call submitter([&] { pool.execute(named("rejected", [] {})); });
+    held.let_go();
+    EXPECT_TRUE(submitter.returned());
+    EXPECT_TRUE(testing::has_completed(pool, 2));
+    EXPECT_EQ(observer->rejected, 0);
+    pool.set_rejected_execution_handler(block_policy{std::chrono::nanoseconds(0)});
+    testing::held_task held_again(pool);
+    EXPECT_THROW(pool.execute(named("rejected", [] {})), rejected_execution);
+    EXPECT_EQ(observer->rejected, 1);
 }
 
 TEST(task_observer, moves_its_tick_forwards_only_and_not_once_it_has_stopped) {

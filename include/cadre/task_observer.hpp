@@ -80,6 +80,7 @@ public:
     /// On the submitting thread, for every task but those that get a coarse stamp. Unless it is 0,
     /// the result travels with the task: stamp_of() gives it back.
     virtual std::int64_t task_submitted() noexcept = 0;
+    /// Before the rejection handler is called; of a block_policy, when it has found no place.
     virtual void task_rejected(const task& t) noexcept = 0;
     /// The thread factory refused or threw. `first` is the task that the thread was to begin with;
     /// null: one that was to take from the queue.

@@ -97,8 +97,10 @@ struct pool_snapshot {
     std::size_t queue_remaining_capacity = 0;
     std::int64_t task_count = 0;
     std::int64_t completed_task_count = 0;
-    std::int64_t rejected_task_count = 0;  ///< handed to the rejection handler
-    std::int64_t uncaught_count = 0;       ///< exceptions told to uncaught_exception
+    /// Handed to the rejection handler, also those that it runs or finds a place for; of a
+    /// block_policy only those that got no place.
+    std::int64_t rejected_task_count = 0;
+    std::int64_t uncaught_count = 0;  ///< exceptions told to uncaught_exception
 };
 
 namespace detail {

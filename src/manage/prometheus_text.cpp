@@ -78,7 +78,8 @@ void add_snapshot(families& to, const managed_pool& pool, const label_list& of) 
              bounded ? static_cast<double>(*capacity) : std::numeric_limits<double>::infinity());
     to.counter("cadre_pool_completed_total", "Tasks that are over", of,
                static_cast<double>(now.completed_task_count));
-    to.counter("cadre_pool_rejected_total", "Tasks handed to the rejection policy", of,
+    to.counter("cadre_pool_rejected_total",
+               "Tasks handed to the rejection policy; of block, those that got no place", of,
                static_cast<double>(now.rejected_task_count));
     to.counter("cadre_pool_uncaught_total", "Exceptions that no future carries", of,
                static_cast<double>(now.uncaught_count));
