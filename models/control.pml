@@ -241,7 +241,8 @@ next_task:
     :: pc == 15 ->
         /* in src/thread_pool_admission.cpp, admit(), execute() */
         /* = return add_worker(&t, limit::maximum) */
-        /* = if (!admit(t)) reject(std::move(t), face) */
+        /* = if (admit(t)) return */
+        /* = reject(std::move(t), face) */
         if :: made -> accepted[t] = true :: else -> refused[t] = true fi; pc = 0
     :: pc == 0 -> break
     common

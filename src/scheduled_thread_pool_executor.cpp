@@ -142,6 +142,7 @@ void scheduled_thread_pool_executor::start_timer(detail::intrusive_ptr<detail::t
             core.tell_uncaught(task(), std::current_exception());
             return;
         }
+        core.count_withdrawn(1);
         timer->abandon();  // the submitter is told, so it must not run
         core.try_terminate();
         throw;
@@ -206,6 +207,7 @@ bool scheduled_thread_pool_executor::remove_timer(detail::future_core* wanted) {
     if (!timer || !timer->belongs_to(*timers_)) return false;
     const auto removed = timers_->remove(*timer);
     if (!removed) return false;
+    pool_.core_->count_withdrawn(1);
     removed->abandon();
     pool_.core_->queue_was_searched();
     return true;

@@ -99,7 +99,13 @@ void thread_pool_core::execute(task&& t, thread_pool_executor& face) {
     check_process();
     if (!t) throw std::invalid_argument("the task is empty");
     prepare(t);
-    if (!admit(t)) reject(std::move(t), face);
+    try {
+        if (admit(t)) return;
+    } catch (...) {
+        count_withdrawn(1);
+        throw;
+    }
+    reject(std::move(t), face);
 }
 
 /// Makes the task one of this pool's.

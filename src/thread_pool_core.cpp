@@ -448,6 +448,7 @@ void thread_pool_core::refill_core() noexcept {
 void thread_pool_core::worker_never_started(worker& w) noexcept {
     tell_uncaught(w.first, std::make_exception_ptr(illegal_state(
                                "a thread of the factory ended without running its body")));
+    if (w.first) count_withdrawn(1);
     w.first = task();
     control_.remove_worker();
     thread before = strike_out(w);

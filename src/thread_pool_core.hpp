@@ -110,6 +110,20 @@ public:
     std::size_t remove_if(function_ref<bool(const task&)> unwanted);
     run_state state() const { return control_.load().state(); }
     pool_snapshot snapshot() const;
+    // By these it is known how many tasks were submitted, and nothing has to be counted where they
+    // come in. Each call is before or after what it tells of, so that a snapshot, which reads these
+    // in the opposite order, sees no task twice.
+    /// After: tasks left the pool neither run nor rejected.
+    void count_withdrawn(std::int64_t tasks) noexcept {
+        withdrawn_.fetch_add(tasks, std::memory_order_release);
+    }
+    /// The same of one task, for the queue of a scheduler, which has its lock for it.
+    void count_dropped_timer() noexcept {
+        const auto before = dropped_timers_.load(std::memory_order_relaxed);
+        dropped_timers_.store(before + 1, std::memory_order_release);
+    }
+    /// Before: a task that was rejected is offered again. If that fails, it is withdrawn.
+    void count_offered_again() noexcept { offered_again_.fetch_add(1, std::memory_order_relaxed); }
     const std::string& name() const { return name_; }
     /// Tells the hook, or stderr, of what no future carries.
     void tell_uncaught(const task& t, const std::exception_ptr& error) noexcept;
@@ -212,6 +226,10 @@ private:
     // policies are read without lock or count. Changed under mutex_.
     std::atomic<plain_handler> plain_handler_;
     std::atomic<std::int64_t> uncaught_ = 0;
+    std::atomic<std::int64_t> withdrawn_ = 0;
+    std::atomic<std::int64_t> dropped_timers_ = 0;
+    std::atomic<std::int64_t> offered_again_ = 0;
+    mutable std::atomic<std::int64_t> most_submitted_ = 0;  // that a snapshot has told of
     std::mutex searching_;  // held by a search, which calls the queue; mutex_ is not held then
     std::atomic<std::uint64_t> searches_begun_ = 0;
     std::atomic<std::uint64_t> searches_ended_ = 0;

@@ -78,6 +78,7 @@ std::vector<task> thread_pool_core::shutdown_now() {
         const search exclusive(*this);
         queue_->extract_if([](const task&) { return true; }, never_ran);
     }
+    count_withdrawn(static_cast<std::int64_t>(never_ran.size()));
     return never_ran;
 }
 

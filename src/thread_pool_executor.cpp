@@ -179,6 +179,28 @@ std::string thread_pool_executor::to_string() const {
 
 // ---- policies
 
+namespace {
+
+/// A task that is counted as rejected is offered to its pool again.
+class [[nodiscard]] second_offer {
+public:
+    explicit second_offer(detail::thread_pool_core& pool) : pool_(pool) {
+        pool_.count_offered_again();
+    }
+    ~second_offer() {
+        if (!succeeded_) pool_.count_withdrawn(1);
+    }
+    second_offer(const second_offer&) = delete;
+    second_offer& operator=(const second_offer&) = delete;
+    void succeeded() noexcept { succeeded_ = true; }
+
+private:
+    detail::thread_pool_core& pool_;
+    bool succeeded_ = false;
+};
+
+}  // namespace
+
 void abort_policy::operator()(task t, thread_pool_executor& pool) const {
     throw rejected_execution(detail::called(t) + " was rejected from " + pool.to_string());
 }
@@ -193,9 +215,11 @@ void discard_oldest_policy::operator()(task t, thread_pool_executor& pool) const
     // If there is nothing to drop, another thread took it, and a third the place: again. Only a
     // queue that never has a place, a synchronous one, goes on like that.
     constexpr int most_misses = 1000;
+    second_offer offered(*pool.core_);
     for (int misses = 0; !pool.is_shutdown(); ++misses) {
         const auto oldest = pool.queue().poll();  // cancelled when it is dropped here
-        if (pool.core_->admit(t)) return;
+        if (oldest) pool.core_->count_withdrawn(1);
+        if (pool.core_->admit(t)) return offered.succeeded();
         if (oldest) misses = 0;
         if (misses == most_misses) abort_policy{}(std::move(t), pool);
         if (!oldest) std::this_thread::yield();
@@ -203,7 +227,10 @@ void discard_oldest_policy::operator()(task t, thread_pool_executor& pool) const
 }
 
 void block_policy::operator()(task t, thread_pool_executor& pool) const {
+    // Called by a handler of the user's own: by itself, the pool knows it and rejects nothing yet.
+    second_offer offered(*pool.core_);
     pool.core_->admit_waiting(t, detail::deadline_after(timeout));
+    offered.succeeded();
 }
 
 }  // namespace cadre

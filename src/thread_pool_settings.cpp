@@ -161,7 +161,9 @@ rejected_execution_handler thread_pool_core::handler() const { return *shared_ha
 
 bool thread_pool_core::remove(std::uintptr_t identity) {
     task removed;  // destroyed under no lock
-    return identity != 0 && take_back(identity, removed);
+    if (identity == 0 || !take_back(identity, removed)) return false;
+    count_withdrawn(1);
+    return true;
 }
 
 std::size_t thread_pool_core::remove_if(function_ref<bool(const task&)> unwanted) {
@@ -171,14 +173,29 @@ std::size_t thread_pool_core::remove_if(function_ref<bool(const task&)> unwanted
     } const tells{*this};
     std::vector<task> removed;
     const search exclusive(*this);
-    return queue_->extract_if(unwanted, removed);
+    const auto count = queue_->extract_if(unwanted, removed);
+    count_withdrawn(static_cast<std::int64_t>(count));
+    return count;
 }
+
+namespace {
+
+/// Raises `most` to `seen`, and returns what it is then.
+std::int64_t raised(std::atomic<std::int64_t>& most, std::int64_t seen) noexcept {
+    auto before = most.load(std::memory_order_relaxed);
+    while (before < seen && !most.compare_exchange_weak(before, seen, std::memory_order_relaxed)) {}
+    return std::max(before, seen);
+}
+
+}  // namespace
 
 pool_snapshot thread_pool_core::snapshot() const {
     pool_snapshot s;
     s.name = name_;
     s.rejected_task_count = rejected_.load();
     s.uncaught_count = uncaught_.load(std::memory_order_relaxed);
+    // Before all places where a task may be: one that moves may be missed, never seen twice.
+    const auto gone = s.rejected_task_count + withdrawn_.load() + dropped_timers_.load();
     std::int64_t running = 0;
     {
         std::lock_guard lock(mutex_);
@@ -202,6 +219,8 @@ pool_snapshot thread_pool_core::snapshot() const {
     s.queue_size = queue_->size();
     s.queue_remaining_capacity = queue_->remaining_capacity();
     s.task_count = s.completed_task_count + running + static_cast<std::int64_t>(s.queue_size);
+    s.submitted_task_count =
+        raised(most_submitted_, s.task_count + gone - offered_again_.load());  // after the queue
     return s;
 }
 

@@ -161,7 +161,9 @@ inline bool timer_queue::drop_here(timer_core& timer) noexcept {
         if (quiet_.has_waiters()) tell_quiet();
         timers_.remove(timer);
         if (timer.follows_wall_clock()) --wall_timers_;
-        is_news = timers_.empty() || core_.load()->state() != run_state::running;
+        auto& core = *core_.load();
+        core.count_dropped_timer();
+        is_news = timers_.empty() || core.state() != run_state::running;
     }
     // The queue's reference, which keeps the timer alive until here.
     const auto dropped = taken::adopt(&timer);
@@ -475,19 +477,25 @@ bool timer_queue::requeue(timer_core& timer, steady_time due, steady_time finish
     const auto core = pool.lock();
     if (core) core->ensure_worker_quietly();
     // As with one that is scheduled: if there was no worker, the pool may have ended meanwhile.
-    return (core && core->state() < run_state::stop) || !remove(timer);
+    if ((core && core->state() < run_state::stop) || !remove(timer)) return true;
+    if (core) core->count_withdrawn(1);
+    return false;
 }
 
 void timer_queue::apply_shutdown_policies() {
     const auto unwanted = [this](timer_core& timer, steady_time due) {
         return is_cancelled(timer) || !may_run(timer, due);
     };
+    const auto core = pool.lock();
+    const auto end = [&](timer_core& timer) {
+        if (core) core->count_withdrawn(1);
+        timer.cancel(false);
+    };
     try {
         const auto all = std::numeric_limits<std::size_t>::max();
-        for (const auto& timer : extract_if(unwanted, all, [](std::size_t) {}))
-            timer->cancel(false);
+        for (const auto& timer : extract_if(unwanted, all, [](std::size_t) {})) end(*timer);
     } catch (const std::bad_alloc&) {
-        while (const auto timer = extract_first(unwanted)) timer->cancel(false);
+        while (const auto timer = extract_first(unwanted)) end(*timer);
     }
 }
 

@@ -291,6 +291,40 @@ TEST(scheduled_pool, counts_each_run_of_a_periodic_task) {
     EXPECT_EQ(pool.task_count(), 6);  // and one to come
 }
 
+TEST(scheduled_pool, counts_as_submitted_each_run_that_a_periodic_task_was_queued_for) {
+    manual_clock clock;
+    scheduled_pool pool(clock);
+    const auto submitted = [&] { return pool.snapshot().submitted_task_count; };
+    auto rate = pool.schedule_at_fixed_rate([] {}, 1h, 1h);
+    EXPECT_EQ(submitted(), 1);
+    clock.advance(3h);
+    ASSERT_TRUE(has_completed(pool, 3));
+    EXPECT_EQ(submitted(), 4);
+}
+
+TEST(scheduled_pool, counts_what_left_the_queue_before_its_time_as_submitted) {
+    manual_clock clock;
+    scheduled_pool pool(clock);
+    const auto submitted = [&] { return pool.snapshot().submitted_task_count; };
+    pool.set_remove_on_cancel_policy(true);
+    auto cancelled = pool.schedule([] {}, 1h);
+    auto cancelled_rate = pool.schedule_at_fixed_rate([] {}, 1h, 1h);
+    auto removed = pool.schedule([] {}, 1h);
+    EXPECT_EQ(submitted(), 3);
+    cancelled.cancel();
+    cancelled_rate.cancel();
+    EXPECT_TRUE(pool.remove(removed));
+    EXPECT_TRUE(pool.queue().empty());
+    (void)pool.schedule([] {}, 1h);
+    EXPECT_EQ(submitted(), 4);
+    (void)pool.schedule_at_fixed_rate([] {}, 1h, 1h);
+    pool.shutdown();  // ends what is periodic
+    EXPECT_THROW(pool.execute([] {}), rejected_execution);
+    EXPECT_EQ(submitted(), 6);
+    EXPECT_EQ(pool.shutdown_now().size(), 1u);
+    EXPECT_EQ(submitted(), 6);
+}
+
 TEST(scheduled_pool, has_no_more_threads_than_its_core_however_much_waits) {
     scheduled_thread_pool_executor pool(3);
     held_tasks held(pool, 23);  // all of them: a new thread must not empty the queue meanwhile

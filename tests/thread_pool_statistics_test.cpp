@@ -267,6 +267,113 @@ TEST(thread_pool_statistics, counts_every_rejection_of_several_threads) {
     EXPECT_EQ(pool.snapshot().rejected_task_count, 4 * each);
 }
 
+std::int64_t submitted_to(const thread_pool_executor& pool) {
+    return pool.snapshot().submitted_task_count;
+}
+
+TEST(thread_pool_statistics, counts_what_was_submitted_whatever_became_of_it) {
+    thread_pool_executor pool(
+        {.core_pool_size = 1, .queue = room_for(3), .remove_on_cancel = false});
+    EXPECT_EQ(submitted_to(pool), 0);
+    {
+        held_task held(pool);
+        EXPECT_EQ(submitted_to(pool), 1);
+        auto removed = pool.submit([] {});
+        auto purged = pool.submit([] {});
+        pool.execute(named("unwanted", [] {}));
+        EXPECT_EQ(submitted_to(pool), 4);
+        EXPECT_THROW(pool.execute([] {}), rejected_execution);
+        EXPECT_EQ(submitted_to(pool), 5);
+        EXPECT_TRUE(pool.remove(removed));
+        EXPECT_FALSE(pool.remove(removed));
+        purged.cancel();
+        pool.purge();
+        EXPECT_EQ(pool.remove_if([](const task& t) { return t.name() == "unwanted"; }), 1u);
+        EXPECT_EQ(submitted_to(pool), 5);
+        pool.execute([] {});
+    }
+    ASSERT_TRUE(has_completed(pool, 2));
+    EXPECT_EQ(submitted_to(pool), 6);
+    held_task held(pool);
+    pool.execute([] {});
+    EXPECT_EQ(pool.shutdown_now().size(), 1u);
+    EXPECT_THROW(pool.execute([] {}), rejected_execution);
+    EXPECT_EQ(submitted_to(pool), 9);
+}
+
+TEST(thread_pool_statistics, counts_a_task_that_left_when_it_was_cancelled_as_submitted) {
+    thread_pool_executor pool({.core_pool_size = 1, .remove_on_cancel = true});
+    held_task held(pool);
+    auto cancelled = pool.submit([] {});
+    cancelled.cancel();
+    EXPECT_TRUE(pool.queue().empty());
+    EXPECT_EQ(submitted_to(pool), 2);
+}
+
+TEST(thread_pool_statistics, counts_a_task_once_as_submitted_whatever_its_rejection_led_to) {
+    for (const cadre::rejected_execution_handler& handler :
+         {cadre::rejected_execution_handler(caller_runs_policy{}),
+          cadre::rejected_execution_handler(discard_policy{}),
+          cadre::rejected_execution_handler(discard_oldest_policy{})}) {
+        thread_pool_executor pool(
+            {.core_pool_size = 1, .queue = room_for(1), .rejection = handler});
+        {
+            held_task held(pool);
+            pool.execute([] {});
+            for (int i = 0; i < 3; ++i) pool.execute([] {});
+            EXPECT_EQ(submitted_to(pool), 5);
+        }
+        pool.close();
+        EXPECT_EQ(submitted_to(pool), 5);
+    }
+    const auto lets_it_in_after_all = [](task t, thread_pool_executor& pool) {
+        pool.set_maximum_pool_size(2);
+        block_policy{}(std::move(t), pool);
+    };
+    thread_pool_executor pool(
+        {.core_pool_size = 1, .queue = room_for(1), .rejection = lets_it_in_after_all});
+    held_tasks held(pool, 2);
+    held.add_to(pool);
+    EXPECT_TRUE(held.have_started(2));
+    EXPECT_EQ(pool.snapshot().rejected_task_count, 1);
+    EXPECT_EQ(submitted_to(pool), 3);
+}
+
+TEST(thread_pool_statistics, counts_a_task_for_which_no_thread_could_be_made_as_submitted) {
+    thread_pool_executor pool({.core_pool_size = 1, .thread_factory = [](auto) -> thread {
+                                   throw std::runtime_error("no thread");
+                               }});
+    EXPECT_THROW(pool.execute([] {}), std::runtime_error);
+    EXPECT_EQ(submitted_to(pool), 1);
+}
+
+TEST(thread_pool_statistics, what_was_submitted_never_falls_and_is_exact_in_the_end) {
+    thread_pool_executor pool({.core_pool_size = 2, .queue = room_for(8)});
+    pool.set_rejected_execution_handler(discard_oldest_policy{});
+    constexpr int each = 5'000;
+    std::atomic<bool> over = false;
+    {
+        std::jthread reader([&] {
+            std::int64_t last = 0;
+            while (!over) {
+                const auto now = submitted_to(pool);
+                EXPECT_GE(now, last);
+                last = now;
+            }
+        });
+        {
+            const auto submit_all = [&] {
+                for (int i = 0; i < each; ++i) pool.execute([] {});
+            };
+            std::jthread other(submit_all);
+            submit_all();
+        }
+        over = true;
+    }
+    pool.close();
+    EXPECT_EQ(submitted_to(pool), 2 * each);
+}
+
 TEST(thread_pool_statistics, prints_itself_in_the_words_of_the_jdk) {
     gate may_end;
     thread_pool_executor pool({.core_pool_size = 1, .queue = room_for(3), .name = "orders"});

@@ -101,6 +101,11 @@ struct pool_snapshot {
     /// block_policy only those that got no place.
     std::int64_t rejected_task_count = 0;
     std::int64_t uncaught_count = 0;  ///< exceptions told to uncaught_exception
+    /// Handed to execute() or submit(), whatever became of them: queued, running, completed,
+    /// rejected, or taken out of the queue again. A periodic task counts once for each time it is
+    /// queued, as it does in completed_task_count. Never falls; of what is moving, and of tasks
+    /// taken out of queue() past the pool, it may not know.
+    std::int64_t submitted_task_count = 0;
 };
 
 namespace detail {

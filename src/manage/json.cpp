@@ -105,6 +105,7 @@ json json_of(const pool_snapshot& s) {
     all["completed_task_count"] = s.completed_task_count;
     all["rejected_task_count"] = s.rejected_task_count;
     all["uncaught_count"] = s.uncaught_count;
+    all["submitted_task_count"] = s.submitted_task_count;
     return all;
 }
 

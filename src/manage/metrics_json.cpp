@@ -46,6 +46,7 @@ json pool_json(const managed_pool& pool) {
              {"settings", detail::json_of(pool.settings())},
              {"snapshot", detail::json_of(pool.snapshot())},
              {"oldest_queued_seconds", seconds(pool.oldest_wait())}};
+    all["submitted"] = all["snapshot"]["submitted_task_count"];
     const auto monitor = pool.monitor();
     if (!monitor) return all;
     const auto m = monitor->metrics();

@@ -23,7 +23,7 @@ float value_of(const std::optional<double>& known) {
 
 std::string_view pool_sample::name_of(column c) {
     static constexpr std::array<std::string_view, columns> names = {
-        "threads",   "active",   "core",     "maximum",  "queue",   "capacity",
+        "threads",   "active",   "core",     "maximum",  "queue",   "capacity", "submitted",
         "completed", "rejected", "wait_p50", "wait_p99", "run_p50", "run_p99"};
     return names.at(c);
 }
@@ -78,6 +78,7 @@ pool_sample pool_sampler::sample_of(const managed_pool& pool, steady::time_point
     v[pool_sample::maximum] = static_cast<float>(thread_limit(s));
     v[pool_sample::queue] = static_cast<float>(s.queue_size);
     v[pool_sample::capacity] = view.capacity ? static_cast<float>(*view.capacity) : unknown;
+    v[pool_sample::submitted] = rate(s.submitted_task_count, before.submitted);
     v[pool_sample::completed] = rate(s.completed_task_count, before.completed);
     v[pool_sample::rejected] = rate(s.rejected_task_count, before.rejected);
     const auto waited = quantiles_of(view.wait.since(before.wait));
@@ -87,6 +88,7 @@ pool_sample pool_sampler::sample_of(const managed_pool& pool, steady::time_point
     v[pool_sample::run_p50] = value_of(ran.p50);
     v[pool_sample::run_p99] = value_of(ran.p99);
     before = {.at = now,
+              .submitted = s.submitted_task_count,
               .completed = s.completed_task_count,
               .rejected = s.rejected_task_count,
               .wait = view.wait,

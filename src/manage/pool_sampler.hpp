@@ -30,7 +30,8 @@ struct pool_sample {
         maximum,
         queue,
         capacity,
-        completed,  ///< a second, since the sample before
+        submitted,  ///< a second, since the sample before
+        completed,
         rejected,
         wait_p50,
         wait_p99,
@@ -44,7 +45,7 @@ struct pool_sample {
 
 /// The last hour of all pools of a registry, looked at in even steps by a thread of its own. At
 /// most `most_pools` are kept of each look, so that its memory has a bound: 720 looks of 256 pools
-/// are 15 MB.
+/// are 16 MB.
 class pool_sampler {
 public:
     struct look {
@@ -82,6 +83,7 @@ private:
 
     struct totals {
         steady::time_point at = {};
+        std::int64_t submitted = 0;
         std::int64_t completed = 0;
         std::int64_t rejected = 0;
         latency_histogram wait = {}, run = {};

@@ -76,6 +76,8 @@ void add_snapshot(families& to, const managed_pool& pool, const label_list& of) 
     const bool bounded = capacity && *capacity != static_cast<std::size_t>(unbounded);
     to.gauge("cadre_pool_queue_capacity", "Tasks that fit into the queue", of,
              bounded ? static_cast<double>(*capacity) : std::numeric_limits<double>::infinity());
+    to.counter("cadre_pool_submitted_total", "Tasks handed to the pool, whatever became of them",
+               of, static_cast<double>(now.submitted_task_count));
     to.counter("cadre_pool_completed_total", "Tasks that are over", of,
                static_cast<double>(now.completed_task_count));
     to.counter("cadre_pool_rejected_total",

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "support/eventually.hpp"
+#include "support/held_task.hpp"
 #include "support/pools.hpp"
 #include <cadre/manage/metrics_log.hpp>
 #include <cadre/manage/pool_registry.hpp>
@@ -44,6 +45,22 @@ TEST(metrics_text, writes_what_prometheus_reads) {
               HasSubstr("thread_pool_tps{")));
     EXPECT_THAT(metrics_json(registry), HasSubstr("\"tasks\":[{\"name\":\"load\",\"completed\":1"));
     EXPECT_EQ(metrics_json_lines(registry).back(), '\n');
+}
+
+TEST(metrics_text, counts_what_was_submitted_with_what_was_rejected) {
+    pool_registry registry;
+    const auto pool = registry.create(
+        {.name = "p",
+         .settings = {.core_pool_size = 1, .maximum_pool_size = 1, .queue_capacity = 1}});
+    testing::held_task held(*pool->executor());
+    pool->executor()->execute([] {});
+    EXPECT_THROW(pool->executor()->execute([] {}), rejected_execution);
+    EXPECT_THAT(prometheus_text(registry),
+                AllOf(HasSubstr("# TYPE cadre_pool_submitted_total counter"),
+                      HasSubstr("cadre_pool_submitted_total{pool=\"p\"} 3\n"),
+                      HasSubstr("cadre_pool_rejected_total{pool=\"p\"} 1\n")));
+    EXPECT_THAT(metrics_json(*pool),
+                AllOf(HasSubstr("\"submitted\":3"), HasSubstr("\"submitted_task_count\":3")));
 }
 
 TEST(metrics_text, shows_the_threads_that_a_scheduled_pool_may_have) {

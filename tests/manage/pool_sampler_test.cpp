@@ -46,6 +46,7 @@ TEST_F(pool_sampler_test, measures_by_a_clock_that_nobody_sets) {
         clock_was_set_by = set_by;
         sampler_.look_now();
         EXPECT_GT(sampler_.latest("p")->values[pool_sample::completed], 0.01F);
+        EXPECT_GT(sampler_.latest("p")->values[pool_sample::submitted], 0.01F);
     }
     EXPECT_EQ(sampler_.recent("p", detail::view_of(*pool_)).run.count, 20U);
 }

@@ -34,7 +34,7 @@ function summary(name) {
     threads: Math.max(s.core_pool_size, active(name, t)), active: active(name, t), largest: s.maximum_pool_size,
     queue_size: Math.round(100 * wave(i, t) ** 3), queue_capacity: i === 2 ? null : s.queue_capacity, oldest_age: wave(i, t) / 5,
     submitted: Math.round((t - started) * 120), completed: Math.round((t - started) * 118), failed: 3, rejected: i === 0 ? 412 : 0,
-    completed_rate: 118 * wave(i, t), rejected_rate: i === 0 && wave(i, t) > 0.9 ? 4 : 0, revision: revision(name),
+    submitted_rate: 120 * wave(i, t), completed_rate: 118 * wave(i, t), rejected_rate: i === 0 && wave(i, t) > 0.9 ? 4 : 0, revision: revision(name),
     alarms: wave(i, t) > 0.95 ? 1 : 0, wait: quantiles(0.004 * (i + 1), t), run: quantiles(0.02 * (i + 1), t) };
 }
 
@@ -70,7 +70,7 @@ function samples(since) {
   const columns = (name, i) => ({ threads: times.map((t) => Math.max(settings[name].core_pool_size, active(name, t))),
     active: times.map((t) => active(name, t)), core: times.map(() => settings[name].core_pool_size),
     maximum: times.map(() => settings[name].maximum_pool_size), queue: times.map((t) => Math.round(100 * wave(i, t) ** 3)),
-    capacity: times.map(() => (i === 2 ? null : settings[name].queue_capacity)), completed: times.map((t) => 118 * wave(i, t)),
+    capacity: times.map(() => (i === 2 ? null : settings[name].queue_capacity)), submitted: times.map((t) => 120 * wave(i, t)), completed: times.map((t) => 118 * wave(i, t)),
     rejected: times.map((t) => (i === 0 && wave(i, t) > 0.9 ? 4 * noise(t) : 0)), wait_p50: times.map((t) => 0.004 * noise(t)),
     wait_p99: times.map((t) => 0.04 * wave(i, t) + 0.01 * noise(t)), run_p50: times.map(() => 0.02), run_p99: times.map((t) => 0.1 + 0.05 * noise(t)) });
   return { interval: 5, times, pools: Object.fromEntries(names.map((name, i) => [name, columns(name, i)])) };

@@ -34,7 +34,7 @@ export class PoolPage {
       new Chart({ id: 'p-queue', title: 'Queued tasks', format: count, atLeast: 5, lines: [
         line('queued', 's0', 'queue'), line('capacity', 's1', 'capacity', { dashed: true })] }),
       new Chart({ id: 'p-rates', title: 'Tasks a second', format: rate, atLeast: 5, lines: [
-        line('done', 's0', 'completed'), line('rejected', 's1', 'rejected')] }),
+        line('submitted', 's2', 'submitted'), line('done', 's0', 'completed'), line('rejected', 's1', 'rejected')] }),
       new Chart({ id: 'p-wait', title: 'Wait in the queue', format: seconds, lines: [
         line('p50', 's0', 'wait_p50'), line('p99', 's1', 'wait_p99')] }),
       new Chart({ id: 'p-run', title: 'Run time', format: seconds, lines: [
@@ -57,6 +57,7 @@ export class PoolPage {
         tile(pool.thread_limit > pool.core_pool_size ? `threads, of ${pool.core_pool_size} to ${pool.thread_limit}` : `threads, of ${pool.core_pool_size}`, pool.threads, '#threads'),
         tile('queued' + (pool.queue_capacity === null ? ', unbounded' : ' of ' + count(pool.queue_capacity)), count(pool.queue_size)),
         tile('oldest waits', seconds(pool.oldest_age)),
+        tile('submitted a second', rate(pool.submitted_rate)),
         tile('done a second', rate(pool.completed_rate)),
         tile('rejected', count(pool.rejected), pool.rejected_rate > 0 ? '.bad' : '')),
       h('div',  // always there, so that the form below stays where it is
