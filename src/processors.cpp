@@ -1,12 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// /proc/self/cgroup has a line per hierarchy: "0::/path" for version 2, "4:cpu,cpuacct:/path" for
-// the cpu controller of version 1. A quota binds all groups below it, so each ancestor counts.
-// Inside a container the path may be one of the host's that is not to be seen here; then the root
-// of what is mounted is the container's own group.
-//
-// Paths are strings: std::filesystem::path of libstdc++ 12 crashes if there is no memory for a part
-// of one (it destroys parts that it has not made).
 
 #include "processors.hpp"
 
@@ -18,6 +10,8 @@
 #include <sched.h>
 
 #include <cadre/thread.hpp>
+
+#include "control_groups.hpp"
 
 namespace cadre {
 
@@ -47,50 +41,14 @@ int quota_v1(const std::string& group) {
     return quota_file >> quota && period_file >> period ? whole_processors(quota, period) : 0;
 }
 
-/// Applies the quota of a group and of all above it, up to where the hierarchy is mounted.
-void limit_by(int& processors, const std::string& mount, std::string group,
-              int (*quota_of)(const std::string&)) {
-    for (;;) {
-        while (!group.empty() && group.back() == '/') group.pop_back();
-        const bool is_root = group.empty();
-        std::string folder = mount;
-        if (!is_root) folder.append("/").append(group);
-        if (const int quota = quota_of(folder); quota > 0) processors = std::min(processors, quota);
-        if (is_root) return;
-        const auto parent = group.rfind('/');
-        group.resize(parent == std::string::npos ? 0 : parent);
-    }
-}
-
-bool names_cpu(const std::string& controllers) {
-    for (std::size_t from = 0; from <= controllers.size();) {
-        const auto to = std::min(controllers.find(',', from), controllers.size());
-        if (controllers.compare(from, to - from, "cpu") == 0) return true;
-        from = to + 1;
-    }
-    return false;
-}
-
 }  // namespace
 
 int processors_within_quota(int allowed, const std::string& root) {
     int processors = std::max(allowed, 1);
-    std::ifstream groups(root + "/proc/self/cgroup");
-    for (std::string line; std::getline(groups, line);) {
-        const auto first = line.find(':');
-        const auto second = line.find(':', first == std::string::npos ? first : first + 1);
-        if (second == std::string::npos) continue;
-        const std::string controllers = line.substr(first + 1, second - first - 1);
-        const std::string group = line.substr(second + 1);
-        const std::string mounted = root + "/sys/fs/cgroup";
-        if (controllers.empty()) {
-            limit_by(processors, mounted, group, quota_v2);
-            limit_by(processors, mounted + "/unified", group, quota_v2);
-        } else if (names_cpu(controllers)) {
-            limit_by(processors, (mounted + "/").append(controllers), group, quota_v1);
-            limit_by(processors, mounted + "/cpu", group, quota_v1);
-        }
-    }
+    for_each_control_group(root, "cpu", [&](const std::string& group, group_version version) {
+        const int quota = version == group_version::two ? quota_v2(group) : quota_v1(group);
+        if (quota > 0) processors = std::min(processors, quota);
+    });
     return processors;
 }
 

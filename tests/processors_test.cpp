@@ -3,43 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <sched.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "processors.hpp"
+#include "support/fake_root.hpp"
 #include <cadre/thread.hpp>
 
 namespace cadre::testing {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A file system of few files, in a directory of its own that goes when this does.
-class fake_root {
-public:
-    fake_root() {
-        std::string pattern = (fs::temp_directory_path() / "processors_test_XXXXXX").string();
-        if (!::mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
-        path_ = pattern;
-    }
-    ~fake_root() { fs::remove_all(path_); }
-    fake_root(const fake_root&) = delete;
-    fake_root& operator=(const fake_root&) = delete;
-
-    void write(const std::string& name, const std::string& text) const {
-        fs::create_directories((path_ / name).parent_path());
-        std::ofstream(path_ / name) << text;
-    }
-    const fs::path& path() const { return path_; }
-
-private:
-    fs::path path_;
-};
 
 struct file {
     std::string name;

@@ -57,6 +57,7 @@ TABLE = [
     ("version", "base"),
     ("sizing", "base"),
     ("processors", "base"),
+    ("control_groups", "base"),
     ("clock", "base"),
     ("testing", "base"),
     ("queue/*", "queue"),

@@ -34,6 +34,14 @@ table pool_table(const json& pools) {
     return t;
 }
 
+/// ", memory 48 MiB of 512 MiB"; nothing if nobody tells.
+std::string memory_of(const json& process) {
+    const auto& resident = process.at("resident_memory_bytes");
+    const auto& limit = process.at("memory_limit_bytes");
+    if (resident.is_null()) return "";
+    return ", memory " + bytes_of(resident) + (limit.is_null() ? "" : " of " + bytes_of(limit));
+}
+
 void print_history(std::ostream& out, const json& records) {
     for (const auto& r : records) {
         const bool refused_one = r.at("kind") == "refused";
@@ -198,8 +206,8 @@ exit_code top(const context& c, const top_options& options) {
             std::strftime(clock.data(), clock.size(), "%H:%M:%S", &parts);
             if (options.on_terminal) c.out << "\033[H\033[2J";
             c.out << clock.data() << "  " << pools.at("pools").size() << " pools, revision "
-                  << text_of(pools.at("revision")) << (options.on_terminal ? "; Ctrl-C ends" : "")
-                  << "\n\n"
+                  << text_of(pools.at("revision")) << memory_of(pools.at("process"))
+                  << (options.on_terminal ? "; Ctrl-C ends" : "") << "\n\n"
                   << pool_table(pools.at("pools")).to_string();
             if (!options.on_terminal) c.out << "\n";
         }

@@ -70,6 +70,17 @@ std::string duration_of(const json& seconds) {
     return with_digits(s / 60, "min");
 }
 
+std::string bytes_of(const json& bytes) {
+    if (!bytes.is_number()) return "-";
+    double value = bytes.get<double>();
+    if (value < 1024) return text_of(bytes) + " B";
+    for (const char* unit : {" KiB", " MiB", " GiB"}) {
+        value /= 1024;
+        if (value < 1024) return with_digits(value, unit);
+    }
+    return with_digits(value / 1024, " TiB");
+}
+
 std::string rate_of(const json& rate) {
     if (!rate.is_number()) return "-";
     const double r = rate.get<double>();

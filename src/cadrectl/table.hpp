@@ -30,6 +30,8 @@ using manage::detail::harmless;
 std::string text_of(const json& value);
 /// Seconds in the unit that fits: 12 ms; a dash for null.
 std::string duration_of(const json& seconds);
+/// In the unit that fits: 12 MiB; a dash for null.
+std::string bytes_of(const json& bytes);
 /// One digit behind the point, if it is below ten.
 std::string rate_of(const json& rate);
 

@@ -13,6 +13,7 @@
 #include "manage/http_views.hpp"
 #include "manage/json_value.hpp"
 #include "manage/plane_views.hpp"
+#include "manage/process_memory.hpp"
 #include <cadre/errors.hpp>
 #include <cadre/manage/settings_text.hpp>
 
@@ -200,6 +201,7 @@ http_response http_api::look(const http_request& request) const {
                    {"sample_interval", std::chrono::duration<double>(sampler_.interval()).count()},
                    {"revision", registry_.revision()},
                    {"alarms", firing_alarms(options_)},
+                   {"process", json_of(memory_of_process())},
                    {"pools", std::move(pools)}});
     }
     if (path == "/api/samples") {

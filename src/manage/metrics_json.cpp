@@ -2,6 +2,7 @@
 #include <cadre/manage/metrics_text.hpp>
 
 #include "json_value.hpp"
+#include "manage/process_memory.hpp"
 
 namespace cadre::manage {
 namespace {
@@ -37,16 +38,18 @@ json workers_of(const pool_monitor& monitor) {
     return all;
 }
 
-json pool_json(const managed_pool& pool) {
+json pool_json(const managed_pool& pool, const json& process) {
+    const auto now = pool.snapshot();
     json all{{"at", detail::iso_time(std::chrono::system_clock::now())},
              {"pool", pool.name()},
              {"kind", to_text(pool.kind())},
              {"queue", pool.queue_type()},
              {"revision", pool.revision()},
              {"settings", detail::json_of(pool.settings())},
-             {"snapshot", detail::json_of(pool.snapshot())},
-             {"oldest_queued_seconds", seconds(pool.oldest_wait())}};
-    all["submitted"] = all["snapshot"]["submitted_task_count"];
+             {"snapshot", detail::json_of(now)},
+             {"oldest_queued_seconds", seconds(pool.oldest_wait())},
+             {"submitted", now.submitted_task_count},
+             {"process", process}};
     const auto monitor = pool.monitor();
     if (!monitor) return all;
     const auto m = monitor->metrics();
@@ -66,19 +69,26 @@ json pool_json(const managed_pool& pool) {
     return all;
 }
 
+json process_json() { return detail::json_of(detail::memory_of_process()); }
+
 }  // namespace
 
-std::string metrics_json(const managed_pool& pool) { return detail::dump(pool_json(pool)); }
+std::string metrics_json(const managed_pool& pool) {
+    return detail::dump(pool_json(pool, process_json()));
+}
 
 std::string metrics_json(const pool_registry& registry) {
     json all = json::array();
-    for (const auto& pool : registry.pools()) all.push_back(pool_json(*pool));
+    const auto process = process_json();
+    for (const auto& pool : registry.pools()) all.push_back(pool_json(*pool, process));
     return detail::dump(all);
 }
 
 std::string metrics_json_lines(const pool_registry& registry) {
     std::string lines;
-    for (const auto& pool : registry.pools()) lines += metrics_json(*pool) + "\n";
+    const auto process = process_json();
+    for (const auto& pool : registry.pools())
+        lines += detail::dump(pool_json(*pool, process)) + "\n";
     return lines;
 }
 

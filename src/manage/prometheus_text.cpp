@@ -9,6 +9,8 @@
 #include <cadre/manage/metrics_text.hpp>
 #include <cadre/queue/blocking_queue.hpp>
 
+#include "manage/process_memory.hpp"
+
 namespace cadre::manage {
 namespace {
 
@@ -192,6 +194,17 @@ void add_config(families& to, const config_manager& config) {
              prometheus_seconds(config.age()));
 }
 
+void add_process(families& to) {
+    const auto memory = detail::memory_of_process();
+    if (memory.resident)
+        to.gauge("cadre_process_resident_memory_bytes", "Memory that this process has", {},
+                 static_cast<double>(*memory.resident));
+    if (memory.limit)
+        to.gauge("cadre_process_memory_limit_bytes",
+                 "The least limit of its control groups; absent: none", {},
+                 static_cast<double>(*memory.limit));
+}
+
 }  // namespace
 
 std::string prometheus_text(const pool_registry& registry, const prometheus_options& options) {
@@ -203,6 +216,7 @@ std::string prometheus_text(const pool_registry& registry, const prometheus_opti
         if (options.dynamictp_names) add_dynamictp(all, *pool, options);
     }
     if (options.config) add_config(all, *options.config);
+    add_process(all);
     return all.text();
 }
 

@@ -17,6 +17,7 @@ namespace cadre::cadrectl {
 
 using cadre::manage::http_server;
 using cadre::manage::pool_registry;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 namespace {
@@ -225,7 +226,7 @@ TEST_F(cadrectl_test, watches_for_so_many_rounds_or_until_told_to_end) {
     EXPECT_EQ(top(as(), {.rounds = 3, .wait = never}), success);
     EXPECT_EQ(waits, 2);
     EXPECT_EQ(top(as(true), {.wait = [](auto) { return false; }}), success);
-    EXPECT_THAT(output(), HasSubstr("orders"));
+    EXPECT_THAT(output(), AllOf(HasSubstr("orders"), HasSubstr(", memory "), HasSubstr("iB")));
 }
 
 TEST_F(cadrectl_test, says_when_there_is_nothing_to_advise) {
@@ -244,6 +245,10 @@ TEST(table, is_as_wide_as_it_needs_and_shows_nothing_that_a_terminal_obeys) {
     EXPECT_EQ(duration_of(0.0123), "12ms");
     EXPECT_EQ(duration_of(nullptr), "-");
     EXPECT_EQ(rate_of(2.25), "2.2");
+    EXPECT_EQ(bytes_of(1023), "1023 B");
+    EXPECT_EQ(bytes_of(48 << 20), "48 MiB");
+    EXPECT_EQ(bytes_of(std::int64_t{5} << 40), "5.0 TiB");
+    EXPECT_EQ(bytes_of(nullptr), "-");
 }
 
 }  // namespace cadre::cadrectl

@@ -90,6 +90,9 @@ TEST_F(http_server_test, shows_the_pools) {
     EXPECT_EQ(all.status, 200);
     EXPECT_THAT(all.text, HasSubstr(R"("name":"orders")"));
     EXPECT_THAT(all.text, HasSubstr(R"("writable":true)"));
+    EXPECT_THAT(all.text, HasSubstr(R"("process":{"resident_memory_bytes":)"));
+    EXPECT_THAT(all.text, HasSubstr(R"("submitted":0)"));
+    EXPECT_THAT(all.text, HasSubstr(R"("submitted_rate":)"));
     const auto one = get("/api/pools/orders");
     EXPECT_EQ(one.status, 200);
     EXPECT_THAT(one.text, HasSubstr(R"("settings":{"core_pool_size":2,"maximum_pool_size":4)"));

@@ -63,6 +63,17 @@ TEST(metrics_text, counts_what_was_submitted_with_what_was_rejected) {
                 AllOf(HasSubstr("\"submitted\":3"), HasSubstr("\"submitted_task_count\":3")));
 }
 
+TEST(metrics_text, tells_the_memory_of_the_process_once) {
+    pool_registry registry;
+    registry.create({.name = "a"});
+    registry.create({.name = "b"});
+    const auto text = prometheus_text(registry);
+    const auto at = text.find("\ncadre_process_resident_memory_bytes ");
+    EXPECT_NE(at, std::string::npos);
+    EXPECT_EQ(text.find("\ncadre_process_resident_memory_bytes", at + 1), std::string::npos);
+    EXPECT_THAT(metrics_json_lines(registry), HasSubstr("\"process\":{\"resident_memory_bytes\":"));
+}
+
 TEST(metrics_text, shows_the_threads_that_a_scheduled_pool_may_have) {
     pool_registry registry;
     registry.create(

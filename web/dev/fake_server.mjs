@@ -101,7 +101,8 @@ function answer(method, url, body, authorization) {
   if (what === 'advice') return [200, { advice: advice() }];
   if (what === 'alarms') return [200, { alarms: alarms() }];
   if (what === 'pools' && !name)
-    return [200, { time: Date.now() / 1000, writable: true, sample_interval: 5, alarms: 0, pools: names.map(summary) }];
+    return [200, { time: Date.now() / 1000, writable: true, sample_interval: 5, alarms: 0,
+      process: { resident_memory_bytes: 48 << 20, memory_limit_bytes: 512 << 20 }, pools: names.map(summary) }];
   if (!names.includes(name)) return [404, { error: `no pool is named "${name}"` }];
   if (method === 'GET') return [200, detail(name)];
   if (method === 'PATCH') return change(name, body, dry);

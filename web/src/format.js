@@ -30,6 +30,14 @@ export function seconds(x) {
   return of(x / 3600, 'h');
 }
 
+/** Bytes, in the unit that fits. */
+export function bytes(x) {
+  if (!known(x)) return dash;
+  const unit = Math.min(Math.max(Math.floor(Math.log2(Math.max(x, 1)) / 10), 0), 4);
+  const value = x / 1024 ** unit;
+  return (unit > 0 && value < 10 ? value.toFixed(1) : value.toFixed(0)) + ' ' + ['B', 'KiB', 'MiB', 'GiB', 'TiB'][unit];
+}
+
 export const percent = (x) => (known(x) ? Math.round(100 * x) + ' %' : dash);
 
 /** A setting as it is written. */

@@ -5,7 +5,7 @@ import { adviceCard } from './advice.js';
 import * as api from './api.js';
 import { Chart } from './charts.js';
 import { h, kept, patch } from './dom.js';
-import { count, percent, rate, seconds } from './format.js';
+import { bytes, count, percent, rate, seconds } from './format.js';
 
 export const poolLink = (name) => '#/pool/' + encodeURIComponent(name);
 
@@ -41,6 +41,9 @@ function row(pool, i) {
 const heads = [['Pool'], ['Load: busy / max'], ['Threads', 1], ['Queue'], ['Done/s', 1], ['Rejected', 1],
   ['Wait p50', 1], ['p99', 1], ['Run p50', 1], ['p99', 1]];
 
+const memory = ({ resident_memory_bytes: resident, memory_limit_bytes: limit }) =>
+  `Memory of the process: ${bytes(resident)}` + (limit === null ? '' : ` of ${bytes(limit)}`);
+
 export class Overview {
   charts = [];
 
@@ -54,7 +57,8 @@ export class Overview {
         ? h('p.muted', 'No pool is registered.')
         : h('div.scroll', h('table.stack#pools',
           h('thead', h('tr', heads.map(([text, n]) => h(n ? 'th.n' : 'th', { scope: 'col' }, text)))),
-          h('tbody', pools.pools.map(row))))),
+          h('tbody', pools.pools.map(row)))),
+        h('p.muted.small#memory', memory(pools.process))),
       h('div.grid', this.charts.map((c) => kept(c.node))),
       adviceCard(advice));
   }

@@ -28,13 +28,13 @@ struct prometheus_options {
     std::function<std::optional<double>(const managed_pool&)> completed_per_second = {};
 };
 
-/// All pools of the registry and the sources of configuration, in the text format of Prometheus
-/// (text/plain; version=0.0.4).
+/// All pools of the registry, the sources of configuration and the memory of the process, in the
+/// text format of Prometheus (text/plain; version=0.0.4). docs/metrics.md has them all.
 CADRE_API std::string prometheus_text(const pool_registry& registry,
                                       const prometheus_options& options = {});
 
 /// One pool: snapshot, counters, and of run time and queue wait the count, mean and quantiles in
-/// seconds. One line of JSON, with the time.
+/// seconds; and the memory of the process. One line of JSON, with the time.
 CADRE_API std::string metrics_json(const managed_pool& pool);
 /// All pools, as an array.
 CADRE_API std::string metrics_json(const pool_registry& registry);
