@@ -33,12 +33,17 @@ int thread_limit(const pool_snapshot& snapshot) {
     return never_full ? std::max(snapshot.core_pool_size, 1) : snapshot.maximum_pool_size;
 }
 
+std::optional<std::size_t> queue_capacity_of(const pool_snapshot& snapshot,
+                                             const pool_settings& settings) {
+    if (snapshot.queue_remaining_capacity == blocking_queue<task>::npos) return std::nullopt;
+    if (settings.queue_capacity == static_cast<std::size_t>(unbounded)) return std::nullopt;
+    if (settings.queue_capacity) return settings.queue_capacity;
+    return snapshot.queue_size + snapshot.queue_remaining_capacity;  // of one that cannot tell
+}
+
 pool_view view_of(const managed_pool& pool) {
     pool_view view = {.snapshot = pool.snapshot(), .settings = pool.settings()};
-    const auto& now = view.snapshot;
-    view.capacity = view.settings.queue_capacity.value_or(
-        now.queue_size + now.queue_remaining_capacity);  // of one that cannot tell
-    if (now.queue_remaining_capacity == blocking_queue<task>::npos) view.capacity.reset();
+    view.capacity = queue_capacity_of(view.snapshot, view.settings);
     const auto monitor = pool.monitor();
     if (!monitor) {
         view.failed = static_cast<std::uint64_t>(view.snapshot.uncaught_count);

@@ -9,7 +9,7 @@
 #include <cadre/manage/latency_histogram.hpp>
 #include <cadre/manage/managed_pool.hpp>
 
-/// What the HTTP side shows of a pool beyond its snapshot. The one place that asks the monitors.
+/// What the metrics and the HTTP side show of a pool beyond its snapshot.
 namespace cadre::manage::detail {
 
 /// Of durations, in seconds; nothing where there was none.
@@ -39,7 +39,7 @@ struct shown_task {
 struct pool_view {
     pool_snapshot snapshot;
     pool_settings settings = {};
-    std::optional<std::size_t> capacity = {};  ///< of a bounded queue, as it is set
+    std::optional<std::size_t> capacity = {};  ///< as queue_capacity_of() says
     std::uint64_t failed = 0;
     std::optional<double> oldest_age = {};
     latency_histogram wait = {}, run = {};  ///< since the pool was made
@@ -53,6 +53,10 @@ struct pool_details {
 
 /// How many threads there can be: with a queue that is never full, the maximum means nothing.
 int thread_limit(const pool_snapshot& snapshot);
+
+/// How many tasks fit into the queue; none into a synchronous one. Nothing: without bound.
+std::optional<std::size_t> queue_capacity_of(const pool_snapshot& snapshot,
+                                             const pool_settings& settings);
 
 pool_view view_of(const managed_pool& pool);
 pool_details details_of(const managed_pool& pool);

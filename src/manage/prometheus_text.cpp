@@ -9,6 +9,7 @@
 #include <cadre/manage/metrics_text.hpp>
 #include <cadre/queue/blocking_queue.hpp>
 
+#include "manage/pool_view.hpp"
 #include "manage/process_memory.hpp"
 
 namespace cadre::manage {
@@ -74,10 +75,9 @@ void add_snapshot(families& to, const managed_pool& pool, const label_list& of) 
     to.gauge("cadre_pool_active_threads", "Threads that run a task", of, now.active_count);
     to.gauge("cadre_pool_queued_tasks", "Tasks in the queue", of,
              static_cast<double>(now.queue_size));
-    const auto capacity = settings.queue_capacity;
-    const bool bounded = capacity && *capacity != static_cast<std::size_t>(unbounded);
+    const auto capacity = detail::queue_capacity_of(now, settings);
     to.gauge("cadre_pool_queue_capacity", "Tasks that fit into the queue", of,
-             bounded ? static_cast<double>(*capacity) : std::numeric_limits<double>::infinity());
+             capacity ? static_cast<double>(*capacity) : std::numeric_limits<double>::infinity());
     to.counter("cadre_pool_submitted_total", "Tasks handed to the pool, whatever became of them",
                of, static_cast<double>(now.submitted_task_count));
     to.counter("cadre_pool_completed_total", "Tasks that are over", of,
@@ -141,7 +141,9 @@ void add_dynamictp(families& to, const managed_pool& pool, const prometheus_opti
     gauge("thread_pool_completed_task_count", static_cast<double>(now.completed_task_count));
     gauge("thread_pool_wait_task_count", static_cast<double>(now.queue_size));
     gauge("thread_pool_queue_size", static_cast<double>(now.queue_size));
-    gauge("thread_pool_queue_capacity", static_cast<double>(settings.queue_capacity.value_or(0)));
+    gauge("thread_pool_queue_capacity",
+          static_cast<double>(detail::queue_capacity_of(now, settings)
+                                  .value_or(static_cast<std::size_t>(unbounded))));
     gauge("thread_pool_queue_remaining_capacity",
           static_cast<double>(std::min<std::size_t>(now.queue_remaining_capacity, unbounded)));
     gauge("thread_pool_reject_count", static_cast<double>(now.rejected_task_count));

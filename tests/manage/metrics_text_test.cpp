@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/attended_queue.hpp"
 #include "support/eventually.hpp"
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
@@ -61,6 +62,32 @@ TEST(metrics_text, counts_what_was_submitted_with_what_was_rejected) {
                       HasSubstr("cadre_pool_rejected_total{pool=\"p\"} 1\n")));
     EXPECT_THAT(metrics_json(*pool),
                 AllOf(HasSubstr("\"submitted\":3"), HasSubstr("\"submitted_task_count\":3")));
+}
+
+TEST(metrics_text, shows_how_many_tasks_fit_into_queues_of_any_kind) {
+    pool_registry registry;
+    const auto both = [&](const std::string& pool, const std::string& ours,
+                          const std::string& theirs) {
+        return AllOf(HasSubstr("cadre_pool_queue_capacity{pool=\"" + pool + "\"} " + ours + "\n"),
+                     HasSubstr("thread_pool_queue_capacity{app_name=\"\",thread_pool_name=\"" +
+                               pool + "\",thread_pool_alias=\"" + pool + "\"} " + theirs + "\n"));
+    };
+    registry.create({.name = "linked", .settings = {.queue_capacity = 7}});
+    registry.create({.name = "endless"});
+    registry.create({.name = "deque", .queue = queue_kind::deque});
+    registry.create({.name = "synchronous", .queue = queue_kind::synchronous});
+    thread_pool_executor pool(
+        {.core_pool_size = 1,
+         .queue = std::make_unique<testing::attended_queue<array_blocking_queue<task>>>(3)});
+    testing::held_task held(pool);
+    pool.execute([] {});
+    const auto own = registry.add("own", pool);
+    const auto text = prometheus_text(registry, {.dynamictp_names = true});
+    EXPECT_THAT(text, both("linked", "7", "7"));
+    EXPECT_THAT(text, both("endless", "+Inf", "2147483647"));
+    EXPECT_THAT(text, both("deque", "+Inf", "2147483647"));
+    EXPECT_THAT(text, both("synchronous", "0", "0"));
+    EXPECT_THAT(text, both("own", "3", "3"));
 }
 
 TEST(metrics_text, tells_the_memory_of_the_process_once) {
