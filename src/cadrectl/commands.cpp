@@ -42,6 +42,19 @@ std::string memory_of(const json& process) {
     return ", memory " + bytes_of(resident) + (limit.is_null() ? "" : " of " + bytes_of(limit));
 }
 
+/// "Since it was made: submitted 12, completed 12, failed 0, ..."
+std::string totals_of(const json& pool) {
+    std::string text = "Since it was made:";
+    const char* before = " ";
+    for (const char* name :
+         {"submitted", "completed", "failed", "rejected", "run_timeouts", "queue_timeouts",
+          "threads_started", "threads_ended", "threads_failed"}) {
+        text.append(before).append(name).append(" ").append(text_of(pool.at(name)));
+        before = ", ";
+    }
+    return text + "\n";
+}
+
 void print_history(std::ostream& out, const json& records) {
     for (const auto& r : records) {
         const bool refused_one = r.at("kind") == "refused";
@@ -80,7 +93,7 @@ exit_code list(const context& c) {
 exit_code show(const context& c, const std::string& pool) {
     const auto p = c.server.get(client::pool_path(pool));
     if (c.as_json) return print_json(c, p);
-    c.out << pool_table(json::array({p})).to_string() << "\nSettings\n";
+    c.out << pool_table(json::array({p})).to_string() << "\n" << totals_of(p) << "\nSettings\n";
     for (const auto& [key, value] : p.at("settings").items())
         c.out << "  " << key << " = " << text_of(value) << "\n";
     c.out << "\n";

@@ -35,6 +35,9 @@ json summary_of(const managed_pool& pool, const pool_sampler& sampler) {
     const auto rate = [&](pool_sample::column c) {
         return sample ? number(sample->values.at(c)) : json(nullptr);
     };
+    const auto counted = [&](std::uint64_t pool_view::monitored::*count) {
+        return view.counts ? json((*view.counts).*count) : json(nullptr);
+    };
     json all = {
         {"name", pool.name()},
         {"kind", to_text(pool.kind())},
@@ -54,6 +57,11 @@ json summary_of(const managed_pool& pool, const pool_sampler& sampler) {
         {"completed", s.completed_task_count},
         {"failed", view.failed},
         {"rejected", s.rejected_task_count},
+        {"run_timeouts", counted(&pool_view::monitored::run_timeouts)},
+        {"queue_timeouts", counted(&pool_view::monitored::queue_timeouts)},
+        {"threads_started", counted(&pool_view::monitored::threads_started)},
+        {"threads_ended", counted(&pool_view::monitored::threads_ended)},
+        {"threads_failed", counted(&pool_view::monitored::threads_failed)},
         {"submitted_rate", rate(pool_sample::submitted)},
         {"completed_rate", rate(pool_sample::completed)},
         {"rejected_rate", rate(pool_sample::rejected)},

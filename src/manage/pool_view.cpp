@@ -51,6 +51,11 @@ pool_view view_of(const managed_pool& pool) {
     }
     const auto metrics = monitor->metrics();
     view.failed = metrics.failed;
+    view.counts = {.run_timeouts = metrics.run_timeouts,
+                   .queue_timeouts = metrics.queue_timeouts,
+                   .threads_started = metrics.threads_started,
+                   .threads_ended = metrics.threads_ended,
+                   .threads_failed = metrics.threads_failed};
     view.wait = metrics.wait;
     view.run = metrics.run;
     if (view.snapshot.queue_size > 0) view.oldest_age = in_seconds(pool.oldest_wait());

@@ -41,6 +41,15 @@ struct pool_view {
     pool_settings settings = {};
     std::optional<std::size_t> capacity = {};  ///< as queue_capacity_of() says
     std::uint64_t failed = 0;
+    /// What only a monitor knows; nothing without one.
+    struct monitored {
+        std::uint64_t run_timeouts = 0;
+        std::uint64_t queue_timeouts = 0;
+        std::uint64_t threads_started = 0;
+        std::uint64_t threads_ended = 0;
+        std::uint64_t threads_failed = 0;
+    };
+    std::optional<monitored> counts = {};
     std::optional<double> oldest_age = {};
     latency_histogram wait = {}, run = {};  ///< since the pool was made
 };

@@ -61,7 +61,10 @@ TEST_F(cadrectl_test, lists_and_shows_pools) {
     EXPECT_EQ(list(as()), success);
     EXPECT_THAT(output(), ::testing::ContainsRegex("orders +running +0/4"));
     EXPECT_EQ(show(as(), "orders"), success);
-    EXPECT_THAT(output(), HasSubstr("core_pool_size = 2"));
+    EXPECT_THAT(output(), AllOf(HasSubstr("core_pool_size = 2"),
+                                HasSubstr("Since it was made: submitted 0, completed 0, failed 0, "
+                                          "rejected 0, run_timeouts 0, queue_timeouts 0, "
+                                          "threads_started 0, threads_ended 0, threads_failed 0")));
     EXPECT_EQ(list(as(true)), success);
     EXPECT_EQ(json::parse(output())["pools"][0]["name"], "orders");
     EXPECT_EQ(show(as(true), "orders"), success);

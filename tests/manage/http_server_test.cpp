@@ -102,6 +102,20 @@ TEST_F(http_server_test, shows_the_pools) {
     EXPECT_EQ(get("/api/pools/none").status, 404);
 }
 
+TEST_F(http_server_test, shows_what_only_a_monitor_counts_where_there_is_one) {
+    pool_->executor()->submit([] {}).get();
+    ASSERT_TRUE(eventually([&] { return pool_->monitor()->metrics().threads_started == 1; }));
+    const auto counts = R"("run_timeouts":0,"queue_timeouts":0,"threads_started":1,)"
+                        R"("threads_ended":0,"threads_failed":0)";
+    EXPECT_THAT(get("/api/pools").text, HasSubstr(counts));
+    EXPECT_THAT(get("/api/pools/orders").text, HasSubstr(counts));
+    thread_pool_executor unwatched({.core_pool_size = 1});
+    const auto registered = registry_.add("unwatched", unwatched);
+    EXPECT_THAT(get("/api/pools/unwatched").text,
+                HasSubstr(R"("run_timeouts":null,"queue_timeouts":null,"threads_started":null,)"
+                          R"("threads_ended":null,"threads_failed":null)"));
+}
+
 TEST_F(http_server_test, shows_health_metrics_samples_and_the_page) {
     EXPECT_THAT(get("/healthz").text, HasSubstr(R"({"status":"ok","pools":1})"));
     EXPECT_THAT(get("/metrics").text, HasSubstr(R"(pool="orders")"));

@@ -34,6 +34,7 @@ function summary(name) {
     threads: Math.max(s.core_pool_size, active(name, t)), active: active(name, t), largest: s.maximum_pool_size,
     queue_size: Math.round(100 * wave(i, t) ** 3), queue_capacity: i === 2 ? null : s.queue_capacity, oldest_age: wave(i, t) / 5,
     submitted: Math.round((t - started) * 120), completed: Math.round((t - started) * 118), failed: 3, rejected: i === 0 ? 412 : 0,
+    run_timeouts: i, queue_timeouts: 7 * i, threads_started: 12 + s.maximum_pool_size, threads_ended: 12, threads_failed: 0,
     submitted_rate: 120 * wave(i, t), completed_rate: 118 * wave(i, t), rejected_rate: i === 0 && wave(i, t) > 0.9 ? 4 : 0, revision: revision(name),
     alarms: wave(i, t) > 0.95 ? 1 : 0, wait: quantiles(0.004 * (i + 1), t), run: quantiles(0.02 * (i + 1), t) };
 }

@@ -57,7 +57,6 @@ export class PoolPage {
         tile(pool.thread_limit > pool.core_pool_size ? `threads, of ${pool.core_pool_size} to ${pool.thread_limit}` : `threads, of ${pool.core_pool_size}`, pool.threads, '#threads'),
         tile('queued' + (pool.queue_capacity === null ? ', unbounded' : ' of ' + count(pool.queue_capacity)), count(pool.queue_size)),
         tile('oldest waits', seconds(pool.oldest_age)),
-        tile('submitted a second', rate(pool.submitted_rate)),
         tile('done a second', rate(pool.completed_rate)),
         tile('rejected', count(pool.rejected), pool.rejected_rate > 0 ? '.bad' : '')),
       h('div',  // always there, so that the form below stays where it is
@@ -67,6 +66,7 @@ export class PoolPage {
       h('div.two', kept(this.form.node), this.workers(pool)),
       h('div.grid', this.charts.map((c) => kept(c.node))),
       this.taskTable(pool),
+      this.totals(pool),
       h('div.two',
         h('section.card', h('h2', 'Waiting longest'), pool.oldest.length === 0
           ? h('p.muted', 'The queue is empty.')
@@ -84,6 +84,15 @@ export class PoolPage {
           h('tbody', pool.workers.map((w) => h('tr', h('td', w.thread),
             w.task === null ? h('td.muted', 'idle') : h('td', w.task),
             h('td.n', w.task === null ? '' : seconds(w.age))))))));
+  }
+
+  totals(pool) {
+    const rows = [['Submitted', pool.submitted], ['Completed', pool.completed], ['Failed', pool.failed, true],
+      ['Rejected', pool.rejected, true], ['Ran too long', pool.run_timeouts, true], ['Waited too long', pool.queue_timeouts, true],
+      ['Threads started', pool.threads_started], ['Threads ended', pool.threads_ended],
+      ['Threads not made', pool.threads_failed, true]];
+    return h('section.card', h('h2', 'Since the pool was made'),
+      h('div.tiles#totals', rows.map(([label, value, isTrouble]) => tile(label, count(value), isTrouble && value > 0 ? '.bad' : ''))));
   }
 
   taskTable(pool) {
