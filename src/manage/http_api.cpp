@@ -188,7 +188,7 @@ http_response http_api::look(const http_request& request) const {
     if (path == "/healthz") return ok({{"status", "ok"}, {"pools", registry_.pools().size()}});
     if (path == "/metrics")
         return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                .body = metrics_of(registry_, sampler_, options_.metrics) + own_metrics()};
+                .body = metrics_of(registry_, sampler_, options_) + own_metrics()};
     if (path == "/api/pools") {
         json pools = json::array();
         for (const auto& pool : registry_.pools()) {

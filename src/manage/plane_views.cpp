@@ -11,7 +11,9 @@
 namespace cadre::manage::detail {
 
 std::string metrics_of(const pool_registry& registry, const pool_sampler& sampler,
-                       prometheus_options options) {
+                       const http_server_options& server) {
+    auto options = server.metrics;
+    if (!options.alarms) options.alarms = server.alarms;
     if (!options.completed_per_second)
         options.completed_per_second = [&](const managed_pool& pool) -> std::optional<double> {
             const auto sample = sampler.latest(pool.name());

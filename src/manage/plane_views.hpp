@@ -15,7 +15,7 @@ namespace cadre::manage::detail {
 
 /// In the text format of Prometheus.
 std::string metrics_of(const pool_registry& registry, const pool_sampler& sampler,
-                       prometheus_options options);
+                       const http_server_options& server);
 /// What fires, then what is over, each latest first; of one pool, unless `pool` is empty.
 json alarms_of(const http_server_options& options, std::string_view pool);
 std::size_t firing_alarms(const http_server_options& options, std::string_view pool);

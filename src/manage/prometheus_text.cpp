@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <sstream>
 
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <cadre/manage/alarm_engine.hpp>
 #include <cadre/manage/metrics_text.hpp>
 #include <cadre/queue/blocking_queue.hpp>
 
@@ -196,6 +198,29 @@ void add_config(families& to, const config_manager& config) {
              prometheus_seconds(config.age()));
 }
 
+void add_alarms(families& to, const alarm_engine& alarms) {
+    // By type and pool. Those that are over are shown as none for a while, so that the line falls
+    // instead of ending.
+    std::map<std::pair<std::string, std::string>, int> firing;
+    const auto kind_of = [](const alarm_event& alarm) {
+        return std::pair(std::string(to_text(alarm.type)), alarm.pool);
+    };
+    for (const auto& alarm : alarms.recovered()) firing[kind_of(alarm)] = 0;
+    for (const auto& alarm : alarms.active()) ++firing[kind_of(alarm)];
+    for (const auto& [kind, count] : firing)
+        to.gauge("cadre_alarms_firing", "Alarms of that type that fire",
+                 {{"type", kind.first}, {"pool", kind.second}}, count);
+    for (const auto& counts : alarms.counts()) {
+        const label_list of{{"notifier", counts.name}};
+        to.counter("cadre_notifier_sent_total", "Messages that it sent", of,
+                   static_cast<double>(counts.sent));
+        to.counter("cadre_notifier_failed_total", "Messages that it could not send", of,
+                   static_cast<double>(counts.failed));
+        to.counter("cadre_notifier_dropped_total", "Messages that it was too slow for", of,
+                   static_cast<double>(counts.dropped));
+    }
+}
+
 void add_process(families& to) {
     const auto memory = detail::memory_of_process();
     if (memory.resident)
@@ -218,6 +243,7 @@ std::string prometheus_text(const pool_registry& registry, const prometheus_opti
         if (options.dynamictp_names) add_dynamictp(all, *pool, options);
     }
     if (options.config) add_config(all, *options.config);
+    if (options.alarms) add_alarms(all, *options.alarms);
     add_process(all);
     return all.text();
 }

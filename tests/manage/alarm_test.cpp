@@ -15,6 +15,7 @@
 #include "support/pools.hpp"
 #include <cadre/errors.hpp>
 #include <cadre/manage/config_manager.hpp>
+#include <cadre/manage/metrics_text.hpp>
 #include <cadre/manage/notifiers.hpp>
 
 namespace cadre::manage {
@@ -68,6 +69,37 @@ struct alarmed_pool {
         });
     }
 };
+
+TEST(alarm_engine, is_in_the_metrics_with_its_notifiers) {
+    class failing_notifier final : public notifier {
+    public:
+        std::string name() const override { return "fail"; }
+        void send(const alarm_event&) override { throw std::runtime_error("no way"); }
+    };
+    pool_registry registry;
+    const auto pool =
+        registry.create({.name = "orders", .settings = {.core_pool_size = 1, .queue_capacity = 1}});
+    alarm_engine engine(
+        registry, {.rules = {{.type = alarm_type::liveness, .threshold = 50}}, .interval = 0s},
+        {std::make_shared<keeping_notifier>(), std::make_shared<failing_notifier>()});
+    testing::held_task held(*pool->executor());
+    engine.check();
+    const auto shows = [&](const std::string& line) {
+        return prometheus_text(registry, {.alarms = &engine}).find("\n" + line + "\n") !=
+               std::string::npos;
+    };
+    EXPECT_TRUE(shows("cadre_alarms_firing{type=\"liveness\",pool=\"orders\"} 1"));
+    EXPECT_TRUE(eventually([&] {
+        return shows("cadre_notifier_sent_total{notifier=\"keep\"} 1") &&
+               shows("cadre_notifier_failed_total{notifier=\"fail\"} 1") &&
+               shows("cadre_notifier_dropped_total{notifier=\"fail\"} 0");
+    }));
+    held.let_go();
+    ASSERT_TRUE(eventually([&] { return pool->snapshot().active_count == 0; }));
+    engine.check();
+    EXPECT_TRUE(shows("cadre_alarms_firing{type=\"liveness\",pool=\"orders\"} 0"));
+    EXPECT_THAT(prometheus_text(registry), ::testing::Not(HasSubstr("cadre_alarms")));
+}
 
 TEST(alarm_engine, tells_of_rejections_of_a_new_pool_before_its_first_look) {
     pool_registry registry;

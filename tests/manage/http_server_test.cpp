@@ -145,6 +145,8 @@ TEST_F(http_server_test, shows_alarms_that_fire_and_those_that_are_over) {
     EXPECT_THAT(firing, HasSubstr(R"("firing":true)"));
     EXPECT_THAT(firing, HasSubstr(R"("until":null)"));
     EXPECT_THAT(get("/api/pools").text, HasSubstr(R"("alarms":1)"));
+    EXPECT_THAT(get("/metrics").text,
+                HasSubstr("cadre_alarms_firing{type=\"liveness\",pool=\"orders\"} 1\n"));
     held.let_go();
     ASSERT_TRUE(eventually([&] { return pool_->snapshot().active_count == 0; }));
     engine.check();
@@ -152,6 +154,8 @@ TEST_F(http_server_test, shows_alarms_that_fire_and_those_that_are_over) {
     EXPECT_THAT(over, HasSubstr(R"("alarms":0)"));
     EXPECT_THAT(over, HasSubstr(R"("firing":false)"));
     EXPECT_THAT(over, HasSubstr("1 of 4 threads are active (threshold 25)"));
+    EXPECT_THAT(get("/metrics").text,
+                HasSubstr("cadre_alarms_firing{type=\"liveness\",pool=\"orders\"} 0\n"));
     server_.reset();
 }
 

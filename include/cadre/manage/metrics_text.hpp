@@ -14,6 +14,8 @@
 /// Metrics in the formats of others. Reading them changes nothing.
 namespace cadre::manage {
 
+class alarm_engine;
+
 /// Which names the metrics have.
 struct prometheus_options {
     /// Also under the names of DynamicTp (thread_pool_core_size, ...), so that its Grafana boards
@@ -26,10 +28,13 @@ struct prometheus_options {
     /// What thread_pool_tps is of a pool: tasks completed a second. Empty, as for pools of which it
     /// says nothing: on average since the monitor was made.
     std::function<std::optional<double>(const managed_pool&)> completed_per_second = {};
+    /// Whose alarms and notifiers are shown; in /metrics of a server, null means those of the
+    /// server. Must live longer than whoever has these options. Null: none are.
+    const alarm_engine* alarms = nullptr;
 };
 
-/// All pools of the registry, the sources of configuration and the memory of the process, in the
-/// text format of Prometheus (text/plain; version=0.0.4). docs/metrics.md has them all.
+/// All pools of the registry, the sources of configuration, alarms and the memory of the process,
+/// in the text format of Prometheus (text/plain; version=0.0.4). docs/metrics.md has them all.
 CADRE_API std::string prometheus_text(const pool_registry& registry,
                                       const prometheus_options& options = {});
 
