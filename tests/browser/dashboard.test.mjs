@@ -64,6 +64,7 @@ async function seesPoolsMove(page) {
   await page.waitForFunction(() => document.querySelectorAll('.chart canvas').length === 6);
   await page.waitForFunction(() => /requests \d/.test(document.querySelector('[data-keep=done] .legend')?.textContent ?? ''));
   assert.match(await cellOf(page, 'requests', 'Load: busy of maximum').textContent(), /\d+ \/ 4/);
+  assert.match(await page.textContent('#memory'), /Memory of the process: [\d.]+ MiB/);
 }
 
 /** From the top of the page, with nothing but Tab and Enter. */
@@ -85,6 +86,7 @@ async function seesWhatWorkersDo(page) {
     .some((row) => /browse|search|add to cart|checkout/.test(row.textContent)));
   await page.waitForFunction(() => [...document.querySelectorAll('table.stack tbody tr')]
     .some((row) => /checkout/.test(row.textContent) && /ms/.test(row.textContent)));
+  await page.waitForFunction(() => /^[1-9]\S*Submitted/.test(document.querySelector('#totals .tile').textContent));
 }
 
 async function unlocks(page) {
