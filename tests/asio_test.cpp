@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/allocations.hpp"
 #include "support/held_task.hpp"
 #include <cadre/asio.hpp>
 #include <cadre/executors.hpp>
@@ -37,6 +38,19 @@ TEST(asio_context, runs_what_is_posted_on_the_pool) {
     });
     ASSERT_TRUE(over.wait());
     EXPECT_EQ(ran_on, worker_of(*pool));
+}
+
+TEST(asio_context, tells_its_maker_that_there_is_no_memory) {
+    const auto pool = executors::fixed_thread_pool(1);
+    int made = 0;
+    const int failures = fail_each_allocation(
+        [&] {
+            asio_context context(*pool);
+            ++made;
+        },
+        [] {});
+    EXPECT_GT(failures, 0);
+    EXPECT_EQ(made, 1);
 }
 
 TEST(asio_context, refuses_where_it_is_posted) {

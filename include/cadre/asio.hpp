@@ -39,7 +39,7 @@ class asio_context : public asio::execution_context {
 public:
     class executor_type;
 
-    explicit asio_context(executor& where) noexcept : where_(where) {}
+    explicit asio_context(executor& where) : where_(where) {}  // the base of Asio allocates
     /// Waits until the pool has run or dropped every handler that it was given, and drops those of
     /// I/O objects that are still waiting. Not to be called by a handler.
     ~asio_context() {
