@@ -346,6 +346,15 @@ void future_core::leave_queue() noexcept {
     }
 }
 
+void future_core::cancel_on_stop() noexcept {
+    const intrusive_ptr<future_core> alive(this);
+    try {
+        cancel(true);
+    } catch (...) {
+        report_uncaught("on_done", std::current_exception());
+    }
+}
+
 void future_core::abandon() noexcept {
     if (phase() != pending) return;
     const intrusive_ptr<future_core> alive(this);

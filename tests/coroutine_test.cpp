@@ -230,6 +230,17 @@ TEST(coroutine, ends_its_wait_for_a_future_when_it_is_stopped) {
     EXPECT_EQ(patient(pool->submit([] { return 2; }), {}).get(), 2);
 }
 
+// EX-18: a stop callback that throws would end the process.
+TEST(coroutine, tells_of_a_hook_that_throws_when_a_stop_cancels_what_it_waits_for) {
+    future_task<int> task([] { return 1; }, [](future_state) { throw 42; });
+    std::stop_source stop;
+    auto stopped = patient(task.get_future(), stop.get_token());
+    ::testing::internal::CaptureStderr();
+    stop.request_stop();
+    EXPECT_NE(::testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(stopped.get(), -1);
+}
+
 future<std::vector<int>> braced() { co_return {1, 2}; }
 
 TEST(coroutine, returns_a_value_in_braces) { EXPECT_EQ(braced().get(), (std::vector{1, 2})); }

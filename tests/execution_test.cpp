@@ -292,6 +292,18 @@ TEST(execution_of_futures, cancels_the_task_when_a_stop_is_requested) {
     EXPECT_EQ(seen, a_stop);
 }
 
+// EX-18: a stop callback that throws would end the process.
+TEST(execution_of_futures, tells_of_a_hook_that_throws_when_a_stop_cancels_its_task) {
+    noted_end seen;
+    future_task<int> task([] { return 1; }, [](future_state) { throw 42; });
+    auto operation = ex::connect(as_sender(task.get_future()), noting_receiver{&seen});
+    ex::start(operation);
+    ::testing::internal::CaptureStderr();
+    seen.stop.request_stop();
+    EXPECT_NE(::testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(seen, a_stop);
+}
+
 TEST(execution_of_futures, refuses_one_that_has_no_value_to_come) {
     EXPECT_THROW(as_sender(future<int>()), illegal_state);
 }

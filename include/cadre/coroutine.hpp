@@ -132,7 +132,7 @@ public:
           awaiter_(std::move(awaited)),
           on_stop_(std::move(stop), [this] {
               const auto core = core_;  // going on with the coroutine destroys this object
-              core->cancel(true);
+              core->cancel_on_stop();
           }) {}
 
     bool await_ready() const { return awaiter_.await_ready(); }

@@ -89,6 +89,8 @@ public:
     /// False if it is complete already. A task that has not started never will, and its captures
     /// are destroyed; one that runs is interrupted if may_interrupt.
     bool cancel(bool may_interrupt);
+    /// cancel(true) for a stop callback, which may not throw: what an on_done throws is reported.
+    void cancel_on_stop() noexcept;
     /// Whoever was to run it will not: cancelled, unless it has started.
     void abandon() noexcept;
     bool set_exception(std::exception_ptr error);

@@ -231,7 +231,7 @@ private:
         intrusive_ptr<future_core> core;
         void operator()() const noexcept {
             const auto held = core;  // this object goes when the operation ends
-            held->cancel(true);
+            held->cancel_on_stop();
         }
     };
     using token = decltype(stop_token_of(std::declval<const Receiver&>()));
