@@ -240,6 +240,25 @@ TEST_F(timed_execution, ends_a_wait_when_a_stop_is_requested) {
     EXPECT_EQ(seen_, a_stop);
 }
 
+TEST_F(timed_execution, leaves_no_timer_behind_when_there_is_no_memory_to_wait_for_it) {
+    timers_.set_remove_on_cancel_policy(true);
+    int failures = 0;
+    for (int succeeding = 0; seen_.errors == failures; ++succeeding) {
+        auto operation =
+            ex::connect(as_scheduler(timers_).schedule_after(1h), noting_receiver{&seen_});
+        const failing_allocation_scope memory(succeeding);
+        ex::start(operation);
+        if (!failing_allocation_scope::fired()) {
+            seen_.stop.request_stop();
+            break;
+        }
+        ++failures;
+        EXPECT_EQ(timers_.queue().size(), 0U) << succeeding;
+    }
+    EXPECT_EQ(seen_, (noted_end{.errors = failures, .stops = 1}));
+    EXPECT_GT(failures, 1);
+}
+
 TEST_F(timed_execution, stops_the_waits_of_a_scheduler_that_stops_and_refuses_new_ones) {
     auto operation = ex::connect(as_scheduler(timers_).schedule_after(1h), noting_receiver{&seen_});
     ex::start(operation);

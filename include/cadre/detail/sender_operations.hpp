@@ -190,7 +190,13 @@ public:
     future_operation& operator=(const future_operation&) = delete;
     ~future_operation() = default;
 
-    void start() & noexcept { await(); }
+    void start() & noexcept {
+        try {
+            await();
+        } catch (...) {
+            sx::set_error(std::move(receiver_), std::current_exception());
+        }
+    }
 
     /// The future is complete.
     void run() final {
@@ -211,14 +217,16 @@ public:
     }
 
 protected:
-    void await() noexcept {
+    /// Throws if there is no memory to wait with: then nobody was told. Otherwise this object may
+    /// be gone.
+    void await() {
         try {
             // The callback first: once this is attached it may be over, and gone, at any time.
             on_stop_.emplace(stop_token_of(receiver_), canceller{core_});
             if (core_->attach(*this)) return;
         } catch (...) {
             on_stop_.reset();
-            return sx::set_error(std::move(receiver_), std::current_exception());
+            throw;
         }
         run();
     }
@@ -252,10 +260,12 @@ public:
             return sx::set_stopped(std::move(this->receiver_));
         try {
             this->core_ = intrusive_ptr<future_core>(future_access::core(timer()));
+            this->await();
         } catch (...) {
-            return sx::set_error(std::move(this->receiver_), std::current_exception());
+            if (this->core_)
+                this->core_->cancel(false);  // or the scheduler waits for it at its end
+            sx::set_error(std::move(this->receiver_), std::current_exception());
         }
-        this->await();
     }
 
 private:
