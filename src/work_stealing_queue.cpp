@@ -25,6 +25,7 @@
 #include "work_stealing_queue.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include <cadre/detail/thread_control.hpp>
@@ -216,16 +217,27 @@ std::size_t work_stealing_queue::size() const {
     return total;
 }
 
+/// Makes a place for one more. False if there is no memory for it.
+static bool has_place(std::vector<task>& out) noexcept {
+    try {
+        if (out.size() == out.capacity()) out.reserve(2 * out.size() + 1);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+/// A place is had before each task is taken, for those that are there now before the first. If
+/// there is no memory for more, what came meanwhile stays: the caller has what was taken, and an
+/// exception could lose that.
 std::size_t work_stealing_queue::drain_to(std::vector<task>& out, std::size_t max) {
     const std::size_t before = out.size();
     const auto moved = [&] { return out.size() - before; };
-    // A place is had before each task is taken: none is lost if there is no memory.
     out.reserve(before + std::min(max, size()));
-    for (task next;;) {
-        if (out.size() == out.capacity()) out.reserve(2 * out.size() + 1);
-        if (moved() >= max || !(steal(nullptr, next) || outside_.try_take(next))) return moved();
+    task next;
+    while (moved() < max && has_place(out) && (steal(nullptr, next) || outside_.try_take(next)))
         out.push_back(std::move(next));
-    }
+    return moved();
 }
 
 std::size_t work_stealing_queue::extract_if(function_ref<bool(const task&)> wanted,
