@@ -75,6 +75,8 @@ std::vector<entry_point> pool_entry_points();
 std::vector<entry_point> queued_entry_points();
 /// What is built on pools and futures, and what changes them.
 std::vector<entry_point> other_entry_points();
+/// Senders, Asio, coroutines.
+std::vector<entry_point> bridge_entry_points();
 /// Queues, tasks, futures and times by themselves.
 std::vector<plain_entry_point> plain_entry_points();
 

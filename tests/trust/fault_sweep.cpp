@@ -158,6 +158,7 @@ int sweep_all() {
     auto entries = pool_entry_points();
     for (auto& each : queued_entry_points()) entries.push_back(std::move(each));
     for (auto& each : other_entry_points()) entries.push_back(std::move(each));
+    for (auto& each : bridge_entry_points()) entries.push_back(std::move(each));
     const auto plain = plain_entry_points();
     for (const auto& entry : entries) {  // what is made once and kept
         subject s;
