@@ -3,14 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <random>
 #include <vector>
 
+#include "support/allocations.hpp"
 #include "support/eventually.hpp"
 #include "support/queue_kinds.hpp"
 #include "support/waiting_call.hpp"
@@ -272,6 +275,26 @@ TEST_F(linked_blocking_deque_test, does_what_a_deque_of_the_standard_library_doe
         }
     }
     ASSERT_EQ(shown(empty), std::vector<int>(model.begin(), model.end()));
+}
+
+TEST(linked_blocking_deque, a_waiting_put_that_gets_no_memory_lets_the_next_one_in) {
+    deque one(1);
+    one.put(0);
+    std::atomic<bool> failed = false;
+    waiting_call first([&] {
+        const failing_allocation_scope no_memory(0);
+        try {
+            one.put(1);
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+    });
+    waiting_call second([&] { one.put(2); });
+    one.clear();  // gives the memory back, and makes room for one
+    EXPECT_TRUE(first.returned());
+    EXPECT_TRUE(failed);
+    EXPECT_TRUE(second.returned());
+    EXPECT_EQ(drained(one), std::vector<int>{2});
 }
 
 }  // namespace
