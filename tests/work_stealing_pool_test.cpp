@@ -266,6 +266,40 @@ TEST(work_stealing_pool, waits_too_deep_for_the_stack_fail_and_the_pool_goes_on)
     }
 }
 
+// Each time the count of those who are too deep is right again, or the next wait would be refused.
+TEST(work_stealing_pool, a_wait_too_deep_for_the_stack_sleeps_until_another_thread_serves_it) {
+    std::function<int()> fall;
+    std::function<int()> descend;
+    std::atomic<bool> bottomless = true;
+    std::atomic<std::thread::id> deep;
+    work_stealing_pool pool(
+        {.parallelism = 2,
+         .thread_factory = named_thread_factory("small", {.stack_size = 1 << 20})});
+    fall = [&] { return bottomless ? 1 + pool.submit(fall).get() : 0; };
+    descend = [&] {
+        return deep.load() == std::this_thread::get_id() ? 1 + pool.submit(descend).get() : 0;
+    };
+    EXPECT_THROW(pool.submit(fall).get(), illegal_state);  // both are too deep
+    bottomless = false;
+    ASSERT_TRUE(
+        eventually([&] { return pool.active_count() == 0 && pool.queued_task_count() == 0; }));
+    for (int round = 0; round < 3; ++round) {
+        held_task other(pool);
+        gate begun;
+        std::optional<waiting_thread> diver;
+        auto depth = pool.submit([&] {
+            deep = std::this_thread::get_id();
+            diver = waiting_thread::current();
+            begun.open();
+            return descend();
+        });
+        ASSERT_TRUE(begun.wait());
+        ASSERT_TRUE(eventually([&] { return diver->waits(); })) << "it has no stack left";
+        other.let_go();  // its thread takes the last child, which is not deep there
+        EXPECT_GT(depth.get_for(guard), 10) << round;
+    }
+}
+
 TEST(work_stealing_pool, work_that_goes_on_and_on_does_not_keep_out_the_rest) {
     std::atomic<bool> over = false;
     std::function<void()> again;
