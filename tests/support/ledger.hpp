@@ -43,7 +43,9 @@ public:
               waits_(std::exchange(other.waits_, false)) {}
         entry& operator=(entry&&) = delete;
         ~entry() {
-            if (waits_) books_->note(number_, dropped);
+            if (!waits_) return;
+            books_->note(number_, dropped);
+            ++dropped_here_;
         }
         void operator()() {
             waits_ = false;
@@ -57,6 +59,8 @@ public:
         bool fails_;
         bool waits_ = true;
     };
+    /// How many tasks, of whatever ledger, were dropped by the calling thread.
+    static std::size_t dropped_here() noexcept { return dropped_here_; }
     entry task(std::size_t number) { return {*this, static_cast<std::uint32_t>(number), false}; }
     /// One that throws, when it has run.
     entry failing_task(std::size_t number) {
@@ -137,6 +141,8 @@ private:
         if (number % 64 == 0)
             settled_.fetch_add(64, std::memory_order_relaxed);  // a sample: to see progress
     }
+
+    inline static thread_local std::size_t dropped_here_ = 0;
 
     const std::size_t size_;
     std::vector<std::uint8_t> given_;

@@ -56,7 +56,7 @@ private:
 };
 
 pool_plan::pool_plan(std::size_t number, std::mt19937& random)
-    : queue(static_cast<int>(number % 7)),
+    : queue(static_cast<int>(number % 9)),
       policy(static_cast<int>(number % 5)),
       core(static_cast<int>(random() % 3)),
       most(core + 1 + static_cast<int>(random() % 3)),
@@ -66,12 +66,15 @@ pool_plan::pool_plan(std::size_t number, std::mt19937& random)
       with_futures(random() % 4 == 0),
       remove_on_cancel(random() % 2 == 0),
       fails(random() % 2 == 0),
-      tasks(std::size_t{2000} << random() % 5) {}
+      tasks(std::size_t{2000} << random() % 5) {
+    // A queue that never has a place: each refusal takes a thousand looks.
+    if (policy == 3 && (queue == 3 || queue == 4)) tasks = 500;
+}
 
 std::string pool_plan::told() const {
-    static constexpr const char* queues[] = {"linked",        "array",       "array, fair",
-                                             "synchronous",   "synchronous", "priority",
-                                             "bounded linked"};
+    static constexpr const char* queues[] = {"linked",      "array",       "array, fair",
+                                             "synchronous", "synchronous", "priority",
+                                             "deque",       "transfer",    "bounded linked"};
     static constexpr const char* policies[] = {"abort", "caller runs", "discard", "discard oldest",
                                                "block"};
     std::ostringstream out;
@@ -96,9 +99,26 @@ std::unique_ptr<blocking_queue<task>> pool_plan::make_queue() const {
             return std::make_unique<synchronous_queue<task>>(true);
         case 5:
             return std::make_unique<priority_blocking_queue<task>>();
+        case 6:
+            return std::make_unique<linked_blocking_deque<task>>(64);
+        case 7:
+            return std::make_unique<linked_transfer_queue<task>>();
         default:
             return std::make_unique<linked_blocking_queue<task>>(1000);
     }
+}
+
+/// The policy itself, and how many tasks it dropped.
+template <class Policy>
+rejected_execution_handler counted(Policy policy, std::atomic<std::size_t>& discarded) {
+    return [policy, &discarded](task t, thread_pool_executor& pool) {
+        struct at_the_end {
+            std::atomic<std::size_t>& sum;
+            const std::size_t before = ledger::dropped_here();
+            ~at_the_end() { sum += ledger::dropped_here() - before; }
+        } const count{discarded};
+        policy(std::move(t), pool);
+    };
 }
 
 rejected_execution_handler pool_plan::make_policy(std::atomic<std::size_t>& discarded) const {
@@ -106,19 +126,11 @@ rejected_execution_handler pool_plan::make_policy(std::atomic<std::size_t>& disc
         case 0:
             return abort_policy{};
         case 1:
-            return [](task t, thread_pool_executor& pool) {
-                if (pool.is_shutdown()) throw rejected_execution("shut down");
-                t();
-            };
+            return counted(caller_runs_policy{}, discarded);
         case 2:
-            return [&discarded](task, thread_pool_executor&) { ++discarded; };
+            return counted(discard_policy{}, discarded);
         case 3:
-            return [&discarded](task t, thread_pool_executor& pool) {  // as discard_oldest_policy
-                if (pool.is_shutdown() || !pool.queue().poll())
-                    throw rejected_execution("nothing to discard");
-                ++discarded;
-                pool.execute(std::move(t));
-            };
+            return counted(discard_oldest_policy{}, discarded);
         default:
             return block_policy{};
     }
