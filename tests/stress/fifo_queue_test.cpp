@@ -138,8 +138,9 @@ TEST_P(fifo_queue_visitors, take_each_element_once_and_in_order) {
 // The segments of a burst are reclaimed and used again while others put and take.
 TEST(fifo_queue, bursts_of_growing_length_lose_nothing) {
     linked_blocking_queue<parcel> queue;
-    for (rounds left(8); left.another();) {
-        const int each = (8 - left.number()) * 10'000 / slowness;
+    int bursts = 0;
+    for (rounds left(8, 8); left.another(); ++bursts) {
+        const int each = (1 + bursts % 8) * 10'000 / slowness;
         receipts now(each);
         std::atomic<int> taken = 0;
         std::vector<std::thread> threads;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -28,16 +29,19 @@ inline constexpr int slowness = 1;
 #endif
 
 /// Counts the rounds of a stress test: so many, or fewer if they take more than two seconds on a
-/// busy machine. CADRE_STRESS_SCALE multiplies both; a sanitizer plays a tenth.
+/// busy machine, but `least` in any case. CADRE_STRESS_SCALE multiplies both; a sanitizer plays a
+/// tenth. A scale below one shrinks the least as well; one round is always played.
 class rounds {
 public:
-    explicit rounds(int usual)
-        : left_(static_cast<int>(usual * scale() / slowness)),
+    explicit rounds(int usual, int least = 1)
+        : least_(std::max(static_cast<int>(least * std::min(scale(), 1.0)), 1)),
+          left_(std::max(static_cast<int>(usual * scale() / slowness), least_)),
+          optional_(left_ - least_),
           deadline_(std::chrono::steady_clock::now() + std::chrono::duration_cast<clock::duration>(
                                                            std::chrono::seconds(2) * scale())) {}
     bool another() {
         note_progress();
-        return left_-- > 0 && clock::now() < deadline_;
+        return left_-- > 0 && (left_ >= optional_ || clock::now() < deadline_);
     }
     /// The number of the round: falls from the first to 0.
     int number() const { return left_; }
@@ -48,7 +52,9 @@ private:
         const char* given = std::getenv("CADRE_STRESS_SCALE");
         return given ? std::atof(given) : 1.0;
     }
+    const int least_;
     int left_;
+    const int optional_;  // the last so many are played only if there is time
     const clock::time_point deadline_;
 };
 
