@@ -38,7 +38,7 @@ void on_threads(std::size_t count, const std::function<void()>& body) {
 TEST(jtreg_concurrent_queues, remove_poll_race) {
     for (const auto& queue : unbounded_queues()) {
         constexpr int count = 1000;
-        for (rounds left(20); left.another();) {
+        for (rounds left(20, 20); left.another();) {
             for (int i = 0; i < count; ++i) queue->put(item(i));
             std::atomic<int> polled = 0;
             std::atomic<int> removed = 0;

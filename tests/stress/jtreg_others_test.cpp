@@ -135,7 +135,7 @@ TEST(jtreg_forkjoin, exception_leak) {
     {
         work_stealing_pool pool({.parallelism = 2});
         const watched_scope watched_pool(pool);
-        for (rounds left(20'000); left.another();)
+        for (rounds left(20'000, 20'000 / slowness); left.another();)
             EXPECT_THROW(pool.submit([] { throw counted_error(); }).get(), counted_error);
     }
     EXPECT_EQ(errors_alive, 0);
@@ -209,7 +209,7 @@ TEST(jtreg_scheduled_thread_pool_executor, basic_cancel) {
 // ScheduledThreadPoolExecutor/Stress
 TEST(jtreg_scheduled_thread_pool_executor, stress) {
     constexpr int each = 1000;
-    for (rounds left(50); left.another();) {
+    for (rounds left(50, 50 / slowness); left.another();) {
         std::atomic<int> runs = 0;
         scheduled_thread_pool_executor timers({.core_pool_size = 1 + left.number() % 4});
         const watched_scope watched_timers(timers);
@@ -245,7 +245,7 @@ TEST(jtreg_scheduled_thread_pool_executor, core_of_zero_and_back) {
 TEST(jtreg_future_task, cancelled_future_loops) {
     constexpr int tasks = 5;
     auto pool = executors::cached_thread_pool();
-    for (rounds left(1000); left.another();) {
+    for (rounds left(1000, 1000 / slowness); left.another();) {
         std::atomic<int> steps = 0;
         std::atomic<bool> over = false;
         std::vector<future<int>> all;
@@ -310,7 +310,7 @@ TYPED_TEST(jtreg_blocking_queue, missed_poll) {
         if (!this->queue.poll()) ++missed;
     };
     race three({put_and_poll, put_and_poll, put_and_poll});
-    for (rounds left(3000); left.another();) three.play();
+    for (rounds left(3000, 3000 / slowness); left.another();) three.play();
     EXPECT_EQ(missed, 0);
     EXPECT_TRUE(this->queue.empty());
 }

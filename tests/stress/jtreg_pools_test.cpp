@@ -95,7 +95,7 @@ TEST(jtreg_thread_pool_executor, shutdown_now_execute_race) {
         }
     });
     int played = 0;
-    for (rounds left(16384); left.another() || played < 256; ++played) {
+    for (rounds left(16'384, 16'384 / slowness); left.another(); ++played) {
         const auto pool = renew();
         if (played % 2 == 0) std::this_thread::yield();
         pool->shutdown_now();
@@ -345,7 +345,7 @@ TEST(jtreg_thread_pool_executor, custom) {
 // ExecutorCompletionService/ExecutorCompletionServiceLoops
 TEST(jtreg_executor_completion_service, loops) {
     constexpr int items = 100;
-    for (rounds left(500); left.another();) {
+    for (rounds left(500, 500 / slowness); left.another();) {
         auto pool = executors::fixed_thread_pool(1 + left.number() % 10);
         executor_completion_service<int> service(*pool);
         for (int i = 0; i < items; ++i) service.submit([i] { return i; });
