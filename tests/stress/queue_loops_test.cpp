@@ -9,12 +9,14 @@
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "support/element_ledger.hpp"
 #include "support/eventually.hpp"
 #include "support/queue_kinds.hpp"
+#include "support/race.hpp"
 #include "support/waiting_call.hpp"
 
 namespace cadre::testing {
@@ -360,6 +362,42 @@ TEST(queue_loops, transfers_and_polls_that_give_up_agree) {
     transfers.join();
     accounts.expect_balanced();
     EXPECT_TRUE(queue.empty());
+}
+
+/// Compares numbers; throws once on a thread that takes.
+struct failing_for_takers {
+    std::atomic<bool>* armed;
+    inline static thread_local bool takes = false;
+    bool operator()(int a, int b) const {
+        if (takes && armed->exchange(false)) throw std::runtime_error("as planned");
+        return a < b;
+    }
+};
+
+// EX-13: four wait, three are called, and one of those fails: the fourth gets what it has left.
+TEST(priority_queue_races, a_called_taker_whose_comparison_throws_calls_the_next) {
+    int failures = 0;
+    for (rounds left(300); left.another();) {
+        std::atomic<bool> armed = true;
+        priority_blocking_queue<int, failing_for_takers> queue(failing_for_takers{&armed});
+        std::vector<std::unique_ptr<waiting_call>> takers;
+        for (int i = 0; i < 4; ++i)
+            takers.push_back(std::make_unique<waiting_call>([&] {
+                failing_for_takers::takes = true;
+                try {
+                    (void)queue.take();
+                } catch (const std::runtime_error&) {}
+            }));
+        for (const int i : {3, 2, 1}) queue.put(i);
+        for (auto& taker : takers) taker->settle();
+        if (armed.exchange(false))
+            queue.put(4);  // nobody had to compare
+        else
+            ++failures;
+        for (auto& taker : takers) ASSERT_TRUE(taker->returned());
+        ASSERT_TRUE(queue.empty());
+    }
+    EXPECT_GT(failures, 0) << "no comparison failed: the test says nothing";
 }
 
 }  // namespace
