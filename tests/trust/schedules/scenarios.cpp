@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include <cadre/cadre.hpp>
@@ -372,6 +373,7 @@ int main(int count, char** arguments) {
             first = std::strtoull(value, nullptr, 10), seeds = 1;
     }
     std::uint64_t all = 0;
+    std::size_t played = 0;
     for (const auto& [name, play] : scenarios) {
         if (!only.empty() && only != name) continue;
         cadre::schedules::play(name, play, 0, false);  // whatever is made on first use
@@ -383,11 +385,16 @@ int main(int count, char** arguments) {
             cadre::schedules::expect_same_play();
         }
         all += seeds;
+        ++played;
         std::printf("schedules: %s | %llu seeds, %llu steps each | passed\n", name,
                     static_cast<unsigned long long>(seeds),
                     static_cast<unsigned long long>(steps / (seeds ? seeds : 1)));
     }
-    std::printf("%llu schedules of %zu scenarios%s\n", static_cast<unsigned long long>(all),
-                std::size(scenarios), twice ? ", each played again in the same way" : "");
+    if (played == 0) {
+        std::fprintf(stderr, "schedules: there is no scenario %s\n", std::string(only).c_str());
+        return 1;
+    }
+    std::printf("%llu schedules of %zu scenarios%s\n", static_cast<unsigned long long>(all), played,
+                twice ? ", each played again in the same way" : "");
     return 0;
 }
