@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <cadre/detail/export.hpp>
+#include <cadre/detail/schedule_point.hpp>
 
 namespace cadre::detail {
 
@@ -17,11 +18,13 @@ public:
     small_mutex& operator=(const small_mutex&) = delete;
 
     void lock() noexcept {
+        CADRE_SCHEDULE_POINT("a small lock");
         std::uint32_t seen = free;
         // acquire: pairs with the release in unlock().
         if (!word_.compare_exchange_strong(seen, taken, std::memory_order_acquire)) lock_slowly();
     }
     void unlock() noexcept {
+        CADRE_SCHEDULE_POINT("the end of a small lock");
         if (word_.exchange(free, std::memory_order_release) == contended) wake_one();
     }
 
