@@ -155,6 +155,19 @@ void take_against_drain() {
     expect(ran + static_cast<int>(returned) == 3, "each task ran or was returned");
 }
 
+/// Without a core and a keep-alive the worker leaves when its task is over: the next task meets it
+/// on its way. Nobody shuts the pool down before that has run.
+void submit_against_the_last_worker_leaving() {
+    auto options = one_thread();
+    options.core_pool_size = 0;
+    options.maximum_pool_size = 1;
+    options.keep_alive = std::chrono::nanoseconds(0);
+    cadre::thread_pool_executor pool(std::move(options));
+    int ran = 0;
+    for (int i = 0; i < 2; ++i) pool.submit([&] { ++ran; }).wait();
+    expect(ran == 2, "a task that comes while the last worker leaves is run");
+}
+
 void throwing_task_against_submit() {
     fate f;
     {
@@ -334,6 +347,7 @@ constexpr scenario scenarios[] = {
     {"SH-06", take_against_drain},
     {"SH-13", schedule_against_shutdown},
     {"SH-13, no future", execute_against_shutdown_of_a_scheduler},
+    {"WK-01", submit_against_the_last_worker_leaving},
     {"WK-05", throwing_task_against_submit},
     {"WK-09", resize_against_submit},
     {"IN-01", interrupt_against_take},
