@@ -80,5 +80,6 @@ int main() {
     if (waited_at_the_end != 1) return failed("a thread did not end as others do");
     has_room = true;
     cadre::thread_pool_executor pool({.core_pool_size = 1});
-    return pool.submit([] { return 0; }).get();
+    if (pool.submit([] { return 7; }).get() != 7) return failed("a task was not run afterwards");
+    std::printf("%d times refused, all tasks run or interrupted\n", refused.load());
 }

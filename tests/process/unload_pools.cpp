@@ -73,5 +73,7 @@ void load_use_and_unload(const char* path) {
 }  // namespace
 
 int main(int, char** arguments) {
-    for (int round = 0; round < 10; ++round) load_use_and_unload(arguments[1]);
+    constexpr int rounds = 10;
+    for (int round = 0; round < rounds; ++round) load_use_and_unload(arguments[1]);
+    std::cout << rounds << " times loaded, used and unloaded, each time outlived by 3 threads\n";
 }
