@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -198,17 +199,27 @@ TEST(chaos, nacos_source_survives_all_mischief) {
 TEST(chaos, apollo_source_survives_all_mischief) { survives_all_mischief(apollo_centre()); }
 TEST(chaos, etcd_source_survives_all_mischief) { survives_all_mischief(etcd_centre()); }
 
+/// How long a manager takes to stop while its centre does this.
+std::chrono::nanoseconds time_to_stop(const centre& from, mischief kind) {
+    followed_pool pool(from);
+    pool.proxy().play(kind);
+    EXPECT_TRUE(eventually([&] { return pool.proxy().played() > 0; }));
+    return testing::time_of([&] { pool.manager().stop(); });
+}
+
+// Their timeouts are an hour, or those of a long poll: what waits for one never stops in a second,
+// and what does not may take longer than that on a busy machine, but not each time.
 TEST(chaos, every_source_stops_while_its_centre_is_silent_or_slow) {
-    const std::vector<centre> centres{http_centre(), consul_centre(), nacos_centre(false),
-                                      nacos_centre(true), apollo_centre()};
-    for (const auto& from : centres)
+    const std::vector<centre> centres{http_centre(),      consul_centre(), nacos_centre(false),
+                                      nacos_centre(true), apollo_centre(), etcd_centre()};
+    for (std::size_t i = 0; i < centres.size(); ++i)
         for (const auto kind : {mischief::silence, mischief::slow}) {
-            from.publish(document_with_core(2) + std::string(20'000, ' '));
-            followed_pool pool(from);
-            pool.proxy().play(kind);
-            ASSERT_TRUE(eventually([&] { return pool.proxy().played() > 0; }));
-            // Their timeouts are longer: an hour, or those of a long poll.
-            EXPECT_LT(testing::time_of([&] { pool.manager().stop(); }), testing::long_delay);
+            SCOPED_TRACE(std::to_string(i) + ", " + std::string(to_text(kind)));
+            centres[i].publish(document_with_core(2) + std::string(20'000, ' '));
+            auto best = time_to_stop(centres[i], kind);
+            for (int again = 0; best >= 1s && best < testing::long_delay && again < 4; ++again)
+                best = std::min(best, time_to_stop(centres[i], kind));
+            EXPECT_LT(best, 1s);
         }
 }
 
