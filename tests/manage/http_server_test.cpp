@@ -434,10 +434,13 @@ TEST_F(http_server_test, answers_ten_thousand_requests_while_its_pools_work) {
         [&](const detail::http_request& request) { return api.answer(request); });
     auto executor = pool_->executor();
     std::atomic<bool> enough = false;
+    std::atomic<int> runs = 0;
+    int accepted = 0;
     std::thread submitting([&] {
         while (!enough) {
             try {
-                executor->execute([] {});
+                executor->execute([&] { ++runs; });
+                ++accepted;
             } catch (const cadre::rejected_execution&) {
                 std::this_thread::yield();
             }
@@ -459,9 +462,12 @@ TEST_F(http_server_test, answers_ten_thousand_requests_while_its_pools_work) {
             }
         });
     for (auto& thread : asking) thread.join();
+    const int meanwhile = runs;
     enough = true;
     submitting.join();
     EXPECT_EQ(good, clients * 25 * 100);
+    EXPECT_GT(meanwhile, good) << "whoever looks holds up those who work";
+    EXPECT_TRUE(testing::eventually([&] { return runs == accepted; }));
 }
 
 TEST_F(http_server_test, refuses_a_token_that_can_be_guessed) {
