@@ -83,7 +83,7 @@ interop: setup ## our config sources and stand-ins with servers and clients of o
 models: setup ## the protocols, checked by exhaustion: all of models/
 	models/check
 
-mutants: setup ## plants forty bugs, one at a time, and expects the tests to see each
+mutants: setup ## plants some fifty bugs, one at a time, and expects the tests to see each
 	tools/mutants.py $(ARGS)
 
 fuzz: setup ## each target of tests/fuzz for SECONDS (60), or TARGETS="yaml cron" alone

@@ -12,7 +12,7 @@ checks must pass first, or a kill would prove nothing.
     tools/mutants.py --sample        the quick and certain few of `make check`
     tools/mutants.py --write         all, and the table goes into docs/reliability.md
     tools/mutants.py --show SH-02    the bug as a patch
-    tools/mutants.py --patch FILE    a bug of your own, as a patch, against all unit tests
+    tools/mutants.py --patch FILE    a bug of your own, as a patch, against all tests
 """
 
 import argparse
@@ -251,11 +251,13 @@ def write_table(rows, killed, seconds):
 
 
 def try_patch(file):
-    """A bug of somebody else's, against all unit tests."""
+    """A bug of somebody else's, against the tests of the library and the management plane, and PROGRAMS."""
     copy_tree([])
     run_or_exit(["patch", "-p1", "--no-backup-if-mismatch", "-i", file.resolve()], cwd=TREE)
     checks = sorted(str(p.relative_to(TREE / "tests"))[:-4] for p in (TREE / "tests").glob("*_test.cpp"))
     checks += sorted(str(p.relative_to(TREE / "tests"))[:-4] for p in (TREE / "tests").glob("[cs]*s/*_test.cpp"))
+    checks += sorted(str(p.relative_to(TREE / "tests"))[:-4] for p in (TREE / "tests").glob("manage/*_test.cpp"))
+    checks += PROGRAMS
     build(checks)
     for check in checks:
         killer, _ = run_check(check, 0, 300)
@@ -301,9 +303,9 @@ def main():
     killed = sum("urvived" not in row and "SURVIVED" not in row for row in rows)
     if options.write and not options.ids and not options.sample:
         write_table(rows, killed, time.monotonic() - began)
+    print(f"{killed} of {len(chosen)} mutants killed in {time.monotonic() - began:.0f} s, {built:.0f} of them the build")
     if survivors:
         sys.exit(f"mutants: nobody noticed {', '.join(survivors)}")
-    print(f"{killed} of {len(chosen)} mutants killed in {time.monotonic() - began:.0f} s, {built:.0f} of them the build")
 
 
 if __name__ == "__main__":

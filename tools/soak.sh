@@ -135,7 +135,7 @@ uptime() {  # a machine that has been up for 146 years
         --gtest_filter='scheduled*:*delay_queue*:future*:thread_pool*'
     echo "the tests of pools, futures and the scheduler after 146 years of uptime"
 }
-mutants() {  # all forty take half an hour
+mutants() {  # all of them take half an hour
     if ((share < 1800)); then tools/mutants.py --sample; else tools/mutants.py ${CADRE_WRITE_MUTANTS:+--write}; fi
 }
 schedules() {
