@@ -189,6 +189,8 @@ TEST(scheduled_pool, refuses_a_negative_core_size_and_empty_functions) {
     EXPECT_THROW(pool(1, thread_factory()), std::invalid_argument);
     EXPECT_THROW(pool(1, rejected_execution_handler()), std::invalid_argument);
     EXPECT_THROW(pool(1, factory, nullptr), std::invalid_argument);
+    EXPECT_THROW(pool(1, nullptr), std::invalid_argument);
+    EXPECT_THROW(pool(1, nullptr, handler), std::invalid_argument);
     EXPECT_THROW(pool(scheduled_pool_options{.keep_alive = -1ns}), std::invalid_argument);
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -77,6 +78,9 @@ public:
     scheduled_thread_pool_executor(size core_pool_size, cadre::rejected_execution_handler handler)
         : scheduled_thread_pool_executor(core_pool_size, default_thread_factory(),
                                          std::move(handler)) {}
+    /// Neither a factory nor a handler: throws std::invalid_argument.
+    scheduled_thread_pool_executor(size core_pool_size, std::nullptr_t)
+        : scheduled_thread_pool_executor(core_pool_size, cadre::thread_factory()) {}
     ~scheduled_thread_pool_executor() override;
 
     void execute(task t) override;
