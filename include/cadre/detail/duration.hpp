@@ -2,12 +2,27 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
+#include <limits>
+#include <ratio>
 #include <type_traits>
 
 namespace cadre::detail {
 
 using steady_time = std::chrono::steady_clock::time_point;
+
+/// A number of nanoseconds that fits, as a whole one: itself if it is whole as far as its type can
+/// tell, so that 0.3 s are 300 ms; else the next larger one, for no wait is shorter than asked.
+template <std::floating_point Rep>
+constexpr std::chrono::nanoseconds rounded_up(Rep ns) noexcept {
+    const auto whole = static_cast<std::chrono::nanoseconds::rep>(ns);  // towards zero
+    const Rep rest = ns - static_cast<Rep>(whole);
+    const Rep noise = (ns < 0 ? -ns : ns) * std::numeric_limits<Rep>::epsilon();
+    if (rest > noise) return std::chrono::nanoseconds(whole + 1);
+    if (rest < 0 && rest < noise - 1) return std::chrono::nanoseconds(whole - 1);
+    return std::chrono::nanoseconds(whole);
+}
 
 /// Any duration as nanoseconds, with what does not fit cut to the nearest end. NaN is zero.
 template <class Rep, class Period>
@@ -15,13 +30,16 @@ constexpr std::chrono::nanoseconds saturated(std::chrono::duration<Rep, Period> 
     using std::chrono::nanoseconds;
     using scale = std::ratio_divide<Period, std::nano>;
     if constexpr (std::is_floating_point_v<Rep>) {
-        const long double ns = static_cast<long double>(d.count()) *
-                               static_cast<long double>(scale::num) /
-                               static_cast<long double>(scale::den);
-        if (ns != ns) return nanoseconds::zero();
-        if (ns >= static_cast<long double>(nanoseconds::max().count())) return nanoseconds::max();
-        if (ns <= static_cast<long double>(nanoseconds::min().count())) return nanoseconds::min();
-        return nanoseconds(static_cast<nanoseconds::rep>(ns));
+        if (d.count() != d.count()) return nanoseconds::zero();
+        const long double wide = static_cast<long double>(d.count()) *
+                                 static_cast<long double>(scale::num) /
+                                 static_cast<long double>(scale::den);
+        if (wide >= static_cast<long double>(nanoseconds::max().count())) return nanoseconds::max();
+        if (wide <= static_cast<long double>(nanoseconds::min().count())) return nanoseconds::min();
+        // In its own type, as duration_cast does: with more digits, 0.3 s are 299999999.99... ns.
+        const Rep ns = d.count() * static_cast<Rep>(scale::num) / static_cast<Rep>(scale::den);
+        if (ns >= static_cast<Rep>(nanoseconds::max().count())) return nanoseconds::max();
+        return rounded_up(ns);
     } else {
         __extension__ using wide = __int128;
         const wide ns = static_cast<wide>(d.count()) * scale::num / scale::den;
