@@ -217,6 +217,58 @@ TEST(task, gives_a_callable_that_asks_for_it_the_token_of_the_running_task) {
     EXPECT_NE(given, std::stop_token());
 }
 
+/// A callable that can be called with and without a token, and tells whether it got one.
+struct takes_either {
+    bool* got_token;
+    void operator()() const { *got_token = false; }
+    void operator()(std::stop_token stop) const { *got_token = stop.stop_possible(); }
+};
+
+TEST(task, gives_the_token_to_a_callable_that_can_do_without_whichever_way_it_comes) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    bool executed = false;
+    bool submitted = false;
+    bool by_name = false;
+    pool.execute(takes_either{&executed});
+    pool.submit(takes_either{&submitted}).get();
+    pool.execute(named("either", takes_either{&by_name}));
+    pool.close();
+    EXPECT_TRUE(executed);
+    EXPECT_TRUE(submitted);
+    EXPECT_TRUE(by_name);
+}
+
+TEST(task, takes_callables_that_take_anything) {
+    std::size_t arguments = 0;
+    task variadic([&](auto&&... given) { arguments = sizeof...(given); });
+    variadic();
+    EXPECT_EQ(arguments, 1u) << "the token";
+    int sum = 0;
+    task bound(std::bind([&](int a, int b) { sum = a + b; }, 40, 2));
+    bound();
+    EXPECT_EQ(sum, 42);
+    bool has_token = false;
+    task asks(std::bind([&](std::stop_token) { has_token = true; }, std::placeholders::_1));
+    asks();
+    EXPECT_TRUE(has_token);
+}
+static_assert(!detail::takes_stop_token<decltype(std::bind([] {}))>, "it would be thrown away");
+
+/// A callable that is used up by its call.
+struct used_up {
+    std::unique_ptr<int> value = std::make_unique<int>(42);
+    std::unique_ptr<int> operator()() && { return std::move(value); }
+};
+
+TEST(task, takes_a_callable_that_can_be_called_as_an_rvalue_only) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    pool.execute(used_up());
+    EXPECT_EQ(*pool.submit(used_up()).get(), 42);
+    future_task<std::unique_ptr<int>> task{used_up()};
+    task();
+    EXPECT_EQ(*task.get_future().get(), 42);
+}
+
 TEST(task_annotations, nest_in_any_order) {
     const auto f = [] {};
     const task name_outside(named("flush", prioritized(7, f)));

@@ -83,10 +83,10 @@ public:
         F&& f, std::chrono::duration<Rep1, Period1> initial_delay,
         std::chrono::duration<Rep2, Period2> period, periodic_options options = {}) {
         const auto every = checked_period("period", detail::saturated(period), options);
-        return start<void>(std::forward<F>(f), {.how = detail::timetable::kind::at_fixed_rate,
-                                                .first = time_after(initial_delay),
-                                                .period = every,
-                                                .options = options});
+        return repeat(std::forward<F>(f), {.how = detail::timetable::kind::at_fixed_rate,
+                                           .first = time_after(initial_delay),
+                                           .period = every,
+                                           .options = options});
     }
     /// Runs f after initial_delay, and then again each time `delay` after the end of a run.
     template <class F, class Rep1, class Period1, class Rep2, class Period2>
@@ -94,10 +94,10 @@ public:
         F&& f, std::chrono::duration<Rep1, Period1> initial_delay,
         std::chrono::duration<Rep2, Period2> delay, periodic_options options = {}) {
         const auto every = checked_period("delay", detail::saturated(delay), options);
-        return start<void>(std::forward<F>(f), {.how = detail::timetable::kind::with_fixed_delay,
-                                                .first = time_after(initial_delay),
-                                                .period = every,
-                                                .options = options});
+        return repeat(std::forward<F>(f), {.how = detail::timetable::kind::with_fixed_delay,
+                                           .first = time_after(initial_delay),
+                                           .period = every,
+                                           .options = options});
     }
     /// Runs f at each time of a calendar, as the wall clock shows them. Runs that were missed are
     /// left out unless the options say otherwise. Throws std::invalid_argument if there is no such
@@ -111,11 +111,11 @@ public:
         const auto first = when.next_after(wall_now());
         if (!first)
             throw std::invalid_argument("cron expression '" + when.text() + "' has no next time");
-        return start<void>(std::forward<F>(f),
-                           {.how = detail::timetable::kind::by_calendar,
-                            .wall = first,
-                            .calendar = std::make_shared<const cron_expression>(std::move(when)),
-                            .options = options});
+        return repeat(std::forward<F>(f),
+                      {.how = detail::timetable::kind::by_calendar,
+                       .wall = first,
+                       .calendar = std::make_shared<const cron_expression>(std::move(when)),
+                       .options = options});
     }
 
     /// The clock that the times are of.
@@ -130,6 +130,12 @@ private:
     template <class F>
     using result_t = detail::task_result_t<std::decay_t<F>>;
 
+    template <class F>
+    scheduled_future<void> repeat(F&& f, detail::timetable when) {
+        static_assert(std::is_lvalue_reference_v<detail::called_as<std::decay_t<F>>>,
+                      "a callable that can be called as an rvalue only can be called once only");
+        return start<void>(std::forward<F>(f), std::move(when));
+    }
     template <class R, class F>
     scheduled_future<R> start(F&& f, detail::timetable when) {
         if (detail::is_empty_callable(f)) throw std::invalid_argument("the callable is empty");

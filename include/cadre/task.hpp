@@ -37,6 +37,34 @@ bool is_empty_callable(const F& f) {
         return false;
 }
 
+/// F as a task calls it: an lvalue, for a task may be run again, if F does not want to be an
+/// rvalue.
+template <class F, class... Args>
+using called_as = std::conditional_t<
+    std::is_invocable_v<F&, Args...> || std::is_invocable_v<F&, std::stop_token, Args...>, F&, F&&>;
+
+/// True if F gets a std::stop_token before Args: whenever it takes one, as with std::jthread. What
+/// std::bind makes takes anything, and drops it.
+template <class F, class... Args>
+inline constexpr bool takes_stop_token =
+    std::is_invocable_v<called_as<F, Args...>, std::stop_token, Args...> &&
+    !(std::is_bind_expression_v<F> && sizeof...(Args) == 0 && std::is_invocable_v<F&>);
+
+template <class F, class... Args>
+inline constexpr bool is_task_callable =
+    std::is_invocable_v<called_as<F, Args...>, Args...> || takes_stop_token<F, Args...>;
+
+/// Calls f as a task does.
+template <class F, class... Args>
+decltype(auto) invoke_task(F& f, Args&&... args) {
+    using called = called_as<F, Args...>;
+    if constexpr (takes_stop_token<F, Args...>)
+        return std::invoke(static_cast<called>(f), this_thread::stop_token(),
+                           std::forward<Args>(args)...);
+    else
+        return std::invoke(static_cast<called>(f), std::forward<Args>(args)...);
+}
+
 /// A callable with a name and a priority. It is called as the callable itself would be.
 template <class F>
 struct annotated {
@@ -92,18 +120,18 @@ auto prioritized(int priority, F f) {
     return task;
 }
 
-/// What a pool runs: a callable without arguments or result, or one that takes a std::stop_token.
-/// Move-only; a callable of up to 48 bytes that moves without exceptions lives inside, without
-/// allocation, any other in memory that is kept for the next such task. Made of an empty callable
-/// it is empty. Not to be used by two threads at once.
+/// What a pool runs: a callable without arguments or result, or one that takes a std::stop_token;
+/// one that can be called either way gets the token, as with std::jthread. Move-only; a callable of
+/// up to 48 bytes that moves without exceptions lives inside, without allocation, any other in
+/// memory that is kept for the next such task. Made of an empty callable it is empty. Not to be
+/// used by two threads at once.
 class CADRE_API task {
 public:
     task() noexcept = default;
     task(std::nullptr_t) noexcept {}
     template <class F>
         requires(!std::is_same_v<std::remove_cvref_t<F>, task> &&
-                 (std::is_invocable_v<std::decay_t<F>&> ||
-                  std::is_invocable_v<std::decay_t<F>&, std::stop_token>))
+                 detail::is_task_callable<std::decay_t<F>>)
     task(F&& f) {
         if (detail::is_empty_callable(f)) return;
         emplace<std::decay_t<F>>(std::forward<F>(f));
@@ -198,11 +226,7 @@ private:
     static constexpr operations operations_for = {
         .invoke =
             [](void* storage) {
-                F& f = callable<F, inside>(storage);
-                if constexpr (std::is_invocable_v<F&>)
-                    static_cast<void>(std::invoke(f));
-                else
-                    static_cast<void>(std::invoke(f, this_thread::stop_token()));
+                static_cast<void>(detail::invoke_task(callable<F, inside>(storage)));
             },
         .relocate = inside && !std::is_trivially_copyable_v<F>
                         ? [](void* to, void* from) noexcept {

@@ -25,25 +25,12 @@ using result_of_t = std::conditional_t<std::is_lvalue_reference_v<R>, R,
 template <class F, class... Args>
 struct task_result {};
 template <class F, class... Args>
-    requires std::is_invocable_v<F&, std::stop_token, Args...>
+    requires is_task_callable<F, Args...>
 struct task_result<F, Args...> {
-    using type = result_of_t<std::invoke_result_t<F&, std::stop_token, Args...>>;
-};
-template <class F, class... Args>
-    requires(std::is_invocable_v<F&, Args...> && !std::is_invocable_v<F&, std::stop_token, Args...>)
-struct task_result<F, Args...> {
-    using type = result_of_t<std::invoke_result_t<F&, Args...>>;
+    using type = result_of_t<decltype(invoke_task(std::declval<F&>(), std::declval<Args>()...))>;
 };
 template <class F, class... Args>
 using task_result_t = typename task_result<F, Args...>::type;
-
-template <class F, class... Args>
-decltype(auto) invoke_task(F& f, Args&&... args) {
-    if constexpr (std::is_invocable_v<F&, std::stop_token, Args...>)
-        return std::invoke(f, this_thread::stop_token(), std::forward<Args>(args)...);
-    else
-        return std::invoke(f, std::forward<Args>(args)...);
-}
 
 /// A callable with its arguments, called once.
 template <class F, class... Args>
