@@ -17,6 +17,7 @@
 
 #include "support/allocations.hpp"
 #include "support/counted.hpp"
+#include "support/held_task.hpp"
 #include <cadre/completion_service.hpp>
 #include <cadre/executors.hpp>
 #include <cadre/task.hpp>
@@ -282,6 +283,30 @@ TEST(task_annotations, nest_in_any_order) {
     EXPECT_EQ(task(named("outer", named("inner", f))).name(), "outer");
     EXPECT_EQ(task(prioritized(1, prioritized(-2, f))).priority(), 1);
     EXPECT_EQ(task(named("a", prioritized(3, named("b", f)))).priority(), 3);
+}
+
+TEST(task_annotations, keep_those_of_a_task_inside) {
+    const auto f = [] {};
+    const task of_task(named("outer", task(prioritized(5, named("inner", f)))));
+    EXPECT_EQ(of_task.name(), "outer");
+    EXPECT_EQ(of_task.priority(), 5);
+    const task of_future_task(prioritized(7, future_task(named("inner", prioritized(5, f)))));
+    EXPECT_EQ(of_future_task.name(), "inner");
+    EXPECT_EQ(of_future_task.priority(), 7);
+}
+
+TEST(task_annotations, leave_a_task_known_by_its_future) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    held_task held(pool);
+    future_task first([] {});
+    future_task second([] {});
+    const auto of_first = first.get_future();
+    const auto of_second = second.get_future();
+    pool.execute(named("first", std::move(first)));
+    pool.execute(named("second", task(std::move(second))));
+    EXPECT_TRUE(pool.remove(of_first));
+    EXPECT_TRUE(pool.remove(of_second));
+    EXPECT_TRUE(of_first.is_cancelled());
 }
 
 TEST(task_annotations, refuse_an_empty_callable) {

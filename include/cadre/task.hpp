@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -21,6 +22,8 @@
 #include <cadre/thread.hpp>
 
 namespace cadre {
+
+class task;
 
 namespace detail {
 
@@ -65,6 +68,10 @@ decltype(auto) invoke_task(F& f, Args&&... args) {
         return std::invoke(static_cast<called>(f), std::forward<Args>(args)...);
 }
 
+/// The state of the future that a callable has inside, as a number; 0 if it has none.
+template <class F>
+std::uintptr_t future_inside(const F& f) noexcept;
+
 /// A callable with a name and a priority. It is called as the callable itself would be.
 template <class F>
 struct annotated {
@@ -79,6 +86,10 @@ struct annotated {
     }
     std::string_view task_name() const noexcept { return name; }
     int task_priority() const noexcept { return priority; }
+    std::uintptr_t task_identity() const noexcept
+        requires(std::is_same_v<F, task> || requires(const F& f) { f.task_identity(); }) {
+        return future_inside(function);
+    }
 };
 
 /// A callable that has a name and a priority, or passes on those of one inside.
@@ -88,10 +99,21 @@ concept has_annotations = requires(const F& f) {
     f.task_priority();
 };
 
+/// With the name and the priority that f has already.
 template <class F>
 annotated<std::decay_t<F>> annotate(F&& f) {
+    using function = std::decay_t<F>;
     if (is_empty_callable(f)) throw std::invalid_argument("the callable is empty");
-    return {.function = std::forward<F>(f)};
+    std::string name;
+    int priority = 0;
+    if constexpr (std::is_same_v<function, task>) {
+        name = f.name();
+        priority = f.priority();
+    } else if constexpr (has_annotations<function>) {
+        name = f.task_name();
+        priority = f.task_priority();
+    }
+    return {.function = std::forward<F>(f), .name = std::move(name), .priority = priority};
 }
 template <class F>
 annotated<F> annotate(annotated<F> f) {
@@ -152,7 +174,11 @@ public:
         operations_->invoke(storage_);
     }
     explicit operator bool() const noexcept { return operations_ != nullptr; }
-    friend bool operator==(const task& t, std::nullptr_t) noexcept { return !t; }
+    /// For tasks alone: what can be made a task, a callable round another task say, is none.
+    template <std::same_as<task> Task>
+    friend bool operator==(const Task& t, std::nullptr_t) noexcept {
+        return !t;
+    }
 
     /// Empty if it has none.
     std::string_view name() const noexcept {
@@ -364,6 +390,16 @@ struct task_access {
                &task::relocated;
     }
 };
+
+template <class F>
+std::uintptr_t future_inside(const F& f) noexcept {
+    std::uintptr_t identity = 0;
+    if constexpr (std::is_same_v<F, task>)
+        identity = task_access::identity(f);
+    else
+        identity = f.task_identity();
+    return identity & 1 ? 0 : identity;  // a number was given to what is inside, not to this
+}
 
 }  // namespace detail
 
