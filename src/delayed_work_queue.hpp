@@ -39,6 +39,9 @@ public:
     /// For how long the first task has been due; zero if it is not.
     std::chrono::nanoseconds lateness() const;
 
+protected:
+    bool would_give() const override { return timers_->has_due(); }
+
 private:
     task due_task(timer_queue::given due) const;
     std::size_t move_out(function_ref<bool(timer_core&, steady_time)> wanted,

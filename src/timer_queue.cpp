@@ -276,6 +276,12 @@ void timer_queue::landed() noexcept {
     if (in_flight_ > 0 && --in_flight_ == 0) quiet_.notify_all(wake);
 }
 
+bool timer_queue::has_due() {
+    std::lock_guard lock(mutex_);
+    follow_wall_clock();
+    return is_due();
+}
+
 timer_queue::given timer_queue::poll() {
     std::lock_guard lock(mutex_);
     follow_wall_clock();

@@ -60,6 +60,8 @@ public:
     admission admit(taken& timer, steady_time due);
     /// The first task that is due; nothing if none is, or none was by the deadline.
     given poll();
+    /// True if poll() would give one.
+    bool has_due();
     given poll_until(steady_time deadline);
     /// Takes out this one; nothing if it is not queued.
     taken remove(timer_core& timer);

@@ -129,6 +129,18 @@ TEST(delay_queue, poll_and_drain_give_only_elements_whose_time_has_come) {
     EXPECT_EQ(queue.size(), 1u);
 }
 
+TEST(delay_queue, a_drain_with_nothing_to_give_does_not_mind_a_full_queue) {
+    delay_queue<delayed> queue;
+    array_blocking_queue<delayed> full(1);
+    full.add({steady::now(), 1});
+    queue.put({steady::now() + 1h, 2});
+    EXPECT_EQ(queue.drain_to(full), 0u);
+    queue.put({steady::now() - 1s, 3});
+    EXPECT_THROW(queue.drain_to(full), illegal_state);
+    EXPECT_EQ(queue.size(), 2u);
+    EXPECT_EQ(queue.take().number, 3);
+}
+
 // DQ-008, DQ-011, DQ-012
 TEST(delay_queue, elements_whose_time_has_not_come_are_seen_and_removed_by_value) {
     delay_queue<delayed> queue;

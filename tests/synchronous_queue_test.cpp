@@ -132,6 +132,37 @@ TEST_P(synchronous_queue_test, drain_to_takes_from_waiting_producers) {
     EXPECT_TRUE(second.returned());
 }
 
+TEST_P(synchronous_queue_test, drains_waiting_producers_into_another_queue) {
+    linked_blocking_queue<item> other;
+    EXPECT_EQ(queue.drain_to(other), 0u);
+    waiting_call first([&] { queue.put(1); });
+    waiting_call second([&] { queue.put(2); });
+    EXPECT_EQ(queue.drain_to(other, 1), 1u);
+    EXPECT_EQ(queue.drain_to(other), 1u);
+    EXPECT_EQ(drained(other), (GetParam() ? std::vector<int>{1, 2} : std::vector<int>{2, 1}));
+    EXPECT_TRUE(first.returned());
+    EXPECT_TRUE(second.returned());
+}
+
+TEST_P(synchronous_queue_test, a_producer_for_whom_the_other_queue_has_no_room_goes_on_waiting) {
+    array_blocking_queue<item> other(1);
+    other.add(0);
+    waiting_call puts([&] { queue.put(1); });
+    EXPECT_THROW(queue.drain_to(other), illegal_state);
+    EXPECT_FALSE(puts.is_over());
+    EXPECT_EQ(queue.take(), item(1));
+    EXPECT_EQ(drained(other), numbers(0, 1));
+}
+
+TEST_P(synchronous_queue_test, another_queue_drains_into_it_as_far_as_consumers_wait) {
+    linked_blocking_queue<item> other(numbers(0, 2));
+    EXPECT_THROW(other.drain_to(queue), illegal_state);
+    waiting_call takes([&] { EXPECT_EQ(queue.take(), item(0)); });
+    EXPECT_THROW(other.drain_to(queue), illegal_state);
+    EXPECT_TRUE(takes.returned());
+    EXPECT_EQ(drained(other), numbers(1, 2));
+}
+
 TEST_P(synchronous_queue_test, a_drain_that_gets_no_memory_leaves_the_producers_waiting) {
     waiting_call first([&] { queue.put(1); });
     std::vector<item> out;

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -156,18 +157,21 @@ public:
     }
     /// Moves the first `max` elements into another queue, one after the other; returns how many.
     /// Throws illegal_state if that one has no room; the rest stays here then, but one that found
-    /// the other queue filled by a third party at the last moment goes to the end of this one.
-    /// std::invalid_argument if it is this one.
+    /// the other queue filled by a third party at the last moment goes to the end of this one, or,
+    /// if that has no room either, to whichever has some first. std::invalid_argument if it is this
+    /// one.
     std::size_t drain_to(blocking_queue& other, std::size_t max = npos) {
         if (&other == this)
             throw std::invalid_argument("drain_to: a queue cannot be drained into itself");
         std::size_t moved = 0;
-        for (; moved < max && !empty(); ++moved) {
-            if (other.remaining_capacity() == 0) throw illegal_state("the other queue is full");
+        for (; moved < max && would_give(); ++moved) {
+            if (!other.would_accept()) throw illegal_state("the other queue is full");
             auto x = poll();
             if (!x) break;
-            while (!other.offer(std::move(*x)))
+            while (!other.offer(std::move(*x))) {
                 if (offer(std::move(*x))) throw illegal_state("the other queue is full");
+                std::this_thread::sleep_for(std::chrono::microseconds(100));
+            }
         }
         return moved;
     }
@@ -238,6 +242,13 @@ public:
     virtual detail::work_stealing_queue* as_work_stealing() noexcept { return nullptr; }
 
 protected:
+    /// Whether poll() has something to give just now, for drain_to(). A queue whose elements cannot
+    /// always be taken, or that has some without storing them, says here how it is.
+    virtual bool would_give() const { return !empty(); }
+    /// Whether offer() has room just now, for drain_to(). A queue that has some beyond
+    /// remaining_capacity() says so here.
+    virtual bool would_accept() const { return remaining_capacity() != 0; }
+
     /// The head, copied, for peek(). An implementation whose first element in for_each() is not
     /// its head says here which one is.
     virtual std::optional<T> peek_copy() const {

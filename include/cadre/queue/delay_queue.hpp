@@ -98,6 +98,10 @@ public:
     }
 
 protected:
+    bool would_give() const override {
+        std::lock_guard lock(mutex_);
+        return is_due();
+    }
     std::optional<T> peek_copy() const override {
         if constexpr (std::copy_constructible<T>) {
             std::lock_guard lock(mutex_);

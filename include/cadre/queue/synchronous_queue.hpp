@@ -97,6 +97,18 @@ public:
     }
     void for_each(function_ref<void(const T&)>) const override {}
 
+protected:
+    /// True if a thread waits to get rid of an element.
+    bool would_give() const override {
+        std::lock_guard lock(mutex_);
+        return !givers_.empty();
+    }
+    /// True if a thread waits for an element.
+    bool would_accept() const override {
+        std::lock_guard lock(mutex_);
+        return !receivers_.empty();
+    }
+
 private:
     // Both need the mutex held.
 
@@ -118,7 +130,7 @@ private:
 
     const bool fair_;
 
-    std::mutex mutex_;  // guards both lists, of which one is always empty
+    mutable std::mutex mutex_;  // guards both lists, of which one is always empty
     detail::wait_list givers_;
     detail::wait_list receivers_;
 };
