@@ -185,6 +185,39 @@ TEST_F(linked_blocking_deque_test, take_at_either_end_of_an_empty_deque_is_inter
 }
 
 // LBD-019
+TEST_F(linked_blocking_deque_test, the_flag_counts_for_put_and_take_only_if_they_have_to_wait) {
+    waiting_call neither_waits([&] {
+        thread_handle::current().interrupt();
+        EXPECT_EQ(full.take(), item(0));
+        EXPECT_EQ(full.take_first(), item(1));
+        EXPECT_EQ(full.take_last(), item(2));
+        full.put(1);
+        full.put_first(0);
+        full.put_last(2);
+        EXPECT_TRUE(this_thread::interrupted());
+    });
+    EXPECT_TRUE(neither_waits.returned());
+    expect_unchanged();
+}
+
+TEST_F(linked_blocking_deque_test, the_flag_counts_for_timed_calls_even_if_they_need_not_wait) {
+    const std::vector<std::function<void()>> calls = {[&] { full.poll_for(guard); },
+                                                      [&] { full.poll_first_for(guard); },
+                                                      [&] { full.poll_last_for(guard); },
+                                                      [&] { empty.offer_for(1, guard); },
+                                                      [&] { empty.offer_first_for(1, guard); },
+                                                      [&] { empty.offer_last_for(1, guard); }};
+    for (const auto& call : calls) {
+        waiting_call interrupted([&] {
+            thread_handle::current().interrupt();
+            call();
+        });
+        EXPECT_TRUE(interrupted.was_interrupted());
+    }
+    EXPECT_TRUE(empty.empty());
+    expect_unchanged();
+}
+
 TEST_F(linked_blocking_deque_test, polls_without_a_timeout_do_not_wait) {
     EXPECT_EQ(full.poll_first_for(0s), item(0));
     EXPECT_EQ(full.poll_last_for(0s), item(2));

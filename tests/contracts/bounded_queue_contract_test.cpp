@@ -169,7 +169,14 @@ TYPED_TEST(bounded_queue, every_way_to_make_room_lets_as_many_waiting_puts_go_on
     }
 }
 
-TYPED_TEST(bounded_queue, a_waiting_call_looks_at_the_flag_even_if_it_need_not_wait) {
+/// Those whose put() and take() look at the flag first. As in the JDK, a deque's do not.
+template <class Kind>
+class array_or_linked_queue : public bounded_queue<Kind> {};
+using array_or_linked_kinds =
+    ::testing::Types<array_kind<false>, array_kind<true>, linked_queue_kind<true>>;
+TYPED_TEST_SUITE(array_or_linked_queue, array_or_linked_kinds, kind_names);
+
+TYPED_TEST(array_or_linked_queue, a_waiting_call_looks_at_the_flag_even_if_it_need_not_wait) {
     waiting_call takes([&] {
         thread_handle::current().interrupt();
         this->full.take();

@@ -118,6 +118,11 @@ protected:
     template <class Push>
     bool insert_within(std::chrono::nanoseconds timeout, T&& x, Push push) {
         thread_control::current().throw_if_interrupted();
+        return insert_or_wait(timeout, std::move(x), push);
+    }
+    /// The interrupt flag counts only if there is none.
+    template <class Push>
+    bool insert_or_wait(std::chrono::nanoseconds timeout, T&& x, Push push) {
         deferred_wake wake;
         std::unique_lock lock(mutex_);
         if (full()) {
@@ -142,6 +147,11 @@ protected:
     template <class Pop>
     std::optional<T> remove_within(std::chrono::nanoseconds timeout, Pop pop) {
         thread_control::current().throw_if_interrupted();
+        return remove_or_wait(timeout, pop);
+    }
+    /// The interrupt flag counts only if there is none.
+    template <class Pop>
+    std::optional<T> remove_or_wait(std::chrono::nanoseconds timeout, Pop pop) {
         deferred_wake wake;
         std::unique_lock lock(mutex_);
         if (store_.empty()) {

@@ -19,7 +19,7 @@ namespace cadre {
 
 /// A queue with two ends, bounded or not. As a blocking_queue it inserts at the back and removes
 /// at the front; each operation is there for either end too. All members may be called from any
-/// thread.
+/// thread. For a put or a take without time limit the interrupt flag counts only if it has to wait.
 ///
 ///     cadre::linked_blocking_deque<int> deque;
 ///     deque.put_last(1);
@@ -76,8 +76,9 @@ public:
         return offer_last_for(T(x), timeout);
     }
     /// Inserts x, waiting for room.
-    void put_first(T x) { this->insert_within(no_limit, std::move(x), push_front); }
-    void put_last(T x) { this->insert_within(no_limit, std::move(x), push_back); }
+    void put_first(T x) { this->insert_or_wait(no_limit, std::move(x), push_front); }
+    void put_last(T x) { this->insert_or_wait(no_limit, std::move(x), push_back); }
+    void put(T x) override { put_last(std::move(x)); }
     /// Inserts x; throws illegal_state when full.
     void add_first(T x) {
         if (!offer_first(std::move(x))) throw illegal_state("the deque is full");
@@ -89,8 +90,9 @@ public:
     void push(T x) { add_first(std::move(x)); }
 
     /// Removes and returns an end, waiting for an element.
-    T take_first() { return std::move(*this->remove_within(no_limit, pop_front)); }
-    T take_last() { return std::move(*this->remove_within(no_limit, pop_back)); }
+    T take_first() { return std::move(*this->remove_or_wait(no_limit, pop_front)); }
+    T take_last() { return std::move(*this->remove_or_wait(no_limit, pop_back)); }
+    T take() override { return take_first(); }
     /// Removes and returns an end; nothing if there is none.
     std::optional<T> poll_first() { return this->try_remove(pop_front); }
     std::optional<T> poll_last() { return this->try_remove(pop_back); }
