@@ -27,6 +27,7 @@ Simpler than the code:
   - A worker of a pool that is shut down waits without a limit; in the code for a second at most, against those
     who empty the queue past the pool.
   - A worker that was counted but may not come back leaves it at that; in the code it refills the core.
+  - Successions count in count_worker() alone; in the code one more or less has others look again, too.
   - take_back() looks whether that ends the pool if it found the task, in the code always.
 
 Checked: each task accepted is run or handed back, once; one refused does neither; TERMINATED means an
@@ -60,7 +61,7 @@ THREADS is how many there may be at a time, those that leave too; a factory wait
 #define TERMINATED 4              /* tidying and terminated are one here: between them is a hook */
 #define NONE 9
 
-byte state = RUNNING; byte workers = 0;
+byte state = RUNNING; byte workers = 0; byte successions = 0;
 bool queued[TASKS] = false; byte length = 0;
 byte core = CORE;
 bool listed[3] = false; bool started[3] = false;
@@ -129,7 +130,7 @@ inline nudge_one() {
 #define BACK 3
 #define TERM 4
 
-#define registers byte pc = 10; byte to = 0; byte then = 0; byte s; byte n; byte first = NONE; byte most; \
+#define registers byte pc = 10; byte to = 0; byte then = 0; byte s; byte n; byte d; byte first = NONE; byte most; \
                   bool made = false
 
 /* add_worker(first, most), then on to `to`; try_terminate(), then on to `then` */
@@ -154,16 +155,18 @@ inline nudge_one() {
         fi \
     :: pc == ADD -> \
         /* in src/thread_pool_core.cpp, count_worker() */ \
-        d_step { s = state; n = workers };                       /* = auto seen = control_.load() */ \
+        d_step { s = state; n = workers; d = successions };      /* = auto seen = control_.load() */ \
         if \
         /* = if (seen.at_least(run_state::stop)) return false */ \
         /* = if (seen.at_least(run_state::shutdown) && (has_first || is_nothing_queued())) return false */ \
         /* = if (seen.workers() >= std::min(most_workers(within), control_word::most_workers)) return false */ \
-        :: s >= STOP || (s >= SHUTDOWN && (first != NONE || length == 0)) || n >= most -> \
-            d_step { made = false; pc = to; to = 0; first = NONE; most = 0; s = 0; n = 0 } \
+        /* = has_first && within == limit::core && seen.awaits_successor() && core_size_.load() == 1 */ \
+        :: s >= STOP || (s >= SHUTDOWN && (first != NONE || length == 0)) || n >= most || \
+           (first != NONE && to == 11 && d > 0 && core == 1) -> \
+            d_step { made = false; pc = to; to = 0; first = NONE; most = 0; s = 0; n = 0; d = 0 } \
         /* = if (control_.try_add_worker(seen)) return true */ \
-        :: else -> d_step { if :: state == s && workers == n -> workers++; pc = MAKE :: else fi; \
-                            s = 0; n = 0 } \
+        :: else -> d_step { if :: state == s && workers == n && successions == d -> workers++; pc = MAKE :: else fi; \
+                            s = 0; n = 0; d = 0 } \
         fi \
     :: pc == MAKE -> \
         /* in src/thread_pool_core.cpp, add_worker(), enter_worker() */ \
@@ -198,9 +201,8 @@ proctype submitter(byte t) {
 next_task:
     do
     :: pc == 10 ->
-        /* = const bool must_queue = core == 1 && seen.workers() == 0 && !is_nothing_queued() */
-        /* = if (seen.workers() < core && !must_queue && add_worker(&t, limit::core)) return true */
-        if :: workers < core && !(core == 1 && workers == 0 && length > 0) -> add(t, core, 11) :: else -> pc = 11 fi
+        /* = if (control_.load().workers() < core_size_.load() && add_worker(&t, limit::core)) return true */
+        if :: workers < core -> add(t, core, 11) :: else -> pc = 11 fi
     :: pc == 11 ->
         if
         :: made -> accepted[t] = true; pc = 0                    /* = return true */
@@ -316,7 +318,7 @@ end:
         }
     :: pc == 14 ->
         /* in src/thread_pool_core.cpp, leave(), strike_out(), come_back() */
-        workers--; pc = 15                                       /* = if (abruptly) control_.remove_worker() */
+        d_step { workers--; successions++; pc = 15 }             /* = if (abruptly) control_.remove_dead_worker() */
     :: pc == 15 ->
         d_step { listed[me] = false;                             /* = workers_.pop_back() */
                  started[me] = false; nudged[me] = false; timed = false; timed_out = false;      /* - the model's */
@@ -349,6 +351,7 @@ end:
             if
             :: state < STOP ->                                   /* = if (!control_.load().at_least(run_state::stop) */
                listed[me] = true;                                /* = workers_.push_back(std::move(again)) */
+               successions = successions - abruptly;             /* = if (abruptly) control_.end_succession() */
                started[me] = true; abruptly = false; tried = false; made = false; s = 0; n = 0;  /* - the model's */
                pc = 12                                           /* = return true */
             :: else -> pc = 20
@@ -356,6 +359,7 @@ end:
         }
     :: pc == 20 -> workers--; terminate(19)                      /* = control_.remove_worker(); try_terminate() */
     :: pc == 19 ->
+        successions = successions - abruptly;                    /* = if (abruptly) control_.end_succession() */
         /* - the thread ends, and there may be another */
         d_step { s = 0; n = 0; made = false; abruptly = false; tried = false; timed_out = false; to = 0;
                  then = 0; first = NONE; most = 0; pc = 10; hired[me] = false }

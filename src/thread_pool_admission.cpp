@@ -134,12 +134,7 @@ void thread_pool_core::prepare(task& t) {
 }
 
 bool thread_pool_core::admit(task& t) {
-    const auto seen = control_.load();
-    const int core = core_size_.load();
-    // The only worker may have died just now, and what is queued waits for its successor: of one
-    // thread the order is kept.
-    const bool must_queue = core == 1 && seen.workers() == 0 && !is_nothing_queued();
-    if (seen.workers() < core && !must_queue && add_worker(&t, limit::core)) return true;
+    if (control_.load().workers() < core_size_.load() && add_worker(&t, limit::core)) return true;
     if (control_.load().is_running()) {
         const auto identity = task_access::identity(t);
         if (fifo_       ? fifo_->try_insert(std::move(t))

@@ -93,6 +93,10 @@ bool thread_pool_core::count_worker(bool has_first, limit within) {
         if (seen.at_least(run_state::shutdown) && (has_first || is_nothing_queued())) return false;
         if (seen.workers() >= std::min(most_workers(within), control_word::most_workers))
             return false;
+        // The only worker has died just now, and what is queued waits for its successor: of one
+        // thread the order is kept.
+        if (has_first && within == limit::core && seen.awaits_successor() && core_size_.load() == 1)
+            return false;
         if (control_.try_add_worker(seen)) return true;
     }
 }
@@ -383,7 +387,7 @@ thread thread_pool_core::strike_out(worker& w) noexcept {
 /// just now or no successor could be made. A refusal by a factory of the user is final, as in the
 /// JDK.
 bool thread_pool_core::leave(worker& w, bool abruptly) noexcept {
-    if (abruptly) control_.remove_worker();
+    if (abruptly) control_.remove_dead_worker();
     thread before = strike_out(w);
     nudge_submitters();
     try_terminate();
@@ -404,7 +408,9 @@ bool thread_pool_core::leave(worker& w, bool abruptly) noexcept {
     // The look at what is queued comes after this: who left before could not come back, for its
     // thread was this worker's to join.
     join_whatever_comes(before);
-    if (!refused && come_back(w)) return false;
+    const bool comes_back = !refused && come_back(w);
+    if (abruptly) control_.end_succession();
+    if (comes_back) return false;
     // Whoever closes the pool has looked for stranded tasks while this worker was still there.
     if (closing_.load()) drop_if_stranded();
     return true;

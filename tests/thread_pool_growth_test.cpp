@@ -227,6 +227,27 @@ TEST(thread_pool_growth, with_a_synchronous_queue_idle_threads_are_used_again) {
     EXPECT_EQ(pool.pool_size(), 1);
 }
 
+TEST(thread_pool_growth, a_task_that_gets_the_first_thread_runs_before_what_was_queued_without) {
+    std::vector<int> order;
+    auto filled = any_room();
+    filled->add([&] { order.push_back(1); });
+    {
+        thread_pool_executor pool(1, 1, 1h, std::move(filled));
+        pool.execute([&] { order.push_back(2); });
+    }
+    EXPECT_EQ(order, (std::vector{2, 1}));
+
+    order.clear();
+    int refusals = 2;  // of a thread for the first task, and of one for the queue
+    {
+        thread_pool_executor pool(1, 1, 1h, any_room(), [&](std::function<void()> body) {
+            return refusals-- > 0 ? thread() : thread(std::move(body));
+        });
+        for (int i = 1; i <= 2; ++i) pool.execute([&, i] { order.push_back(i); });
+    }
+    EXPECT_EQ(order, (std::vector{2, 1}));
+}
+
 TEST(thread_pool_growth, one_thread_keeps_the_order_of_the_tasks) {
     std::vector<int> order;
     {
