@@ -77,6 +77,9 @@ std::vector<task> thread_pool_core::shutdown_now() {
     } else {
         const search exclusive(*this);
         queue_->extract_if([](const task&) { return true; }, never_ran);
+        // What threads hold out to a synchronous queue is not in it. Only if nothing was: should
+        // there be no memory, nothing is lost then.
+        if (never_ran.empty()) queue_->drain_to(never_ran);
     }
     count_withdrawn(static_cast<std::int64_t>(never_ran.size()));
     return never_ran;

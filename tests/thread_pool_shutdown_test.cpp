@@ -241,6 +241,20 @@ TEST(thread_pool_shutdown, shutdown_now_after_shutdown_returns_what_still_waited
     EXPECT_TRUE(pool.shutdown_now().empty());
 }
 
+TEST(thread_pool_shutdown, shutdown_now_takes_what_a_thread_holds_out_to_a_synchronous_queue) {
+    thread_pool_executor pool(1, 1, 1h, no_room());
+    held_task held(pool);
+    bool ran = false;
+    waiting_call puts([&] { pool.queue().put([&] { ran = true; }); });
+    EXPECT_FALSE(puts.is_over());
+    auto never_ran = pool.shutdown_now();
+    EXPECT_TRUE(puts.returned());
+    ASSERT_EQ(never_ran.size(), 1u);
+    EXPECT_FALSE(ran);
+    never_ran.front()();
+    EXPECT_TRUE(ran);
+}
+
 TEST(thread_pool_shutdown, what_shutdown_now_returns_can_still_be_run) {
     thread_pool_executor pool(1, 1, 1h, any_room());
     held_task held(pool);
