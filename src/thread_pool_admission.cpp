@@ -108,6 +108,15 @@ void thread_pool_core::execute(task&& t, thread_pool_executor& face) {
     reject(std::move(t), face);
 }
 
+bool thread_pool_core::adopt(task& t) {
+    check_process();
+    if (!t) throw std::invalid_argument("the task is empty");
+    const future_core* const result = result_of(t);
+    if (task_access::identity(t) != 0 && !(result && result->home() != this)) return false;
+    prepare(t);
+    return true;
+}
+
 /// Makes the task one of this pool's.
 void thread_pool_core::prepare(task& t) {
     const auto identity = task_access::identity(t);

@@ -49,6 +49,9 @@ public:
     /// As admit(), waiting for a place. Throws rejected_execution, with t untouched.
     void admit_waiting(task& t, steady_time deadline);
     void reject(task&& t, thread_pool_executor& face);
+    /// For a policy, which may be called by others than the pool: makes a task that is none of this
+    /// pool's one of them, and says whether it had to. Throws std::invalid_argument if it is empty.
+    bool adopt(task& t);
     /// For a task that was put into the queue by other ways than admit(): a thread if there are
     /// fewer than the core, or none. Throws what the factory throws.
     void ensure_worker();

@@ -181,11 +181,12 @@ std::string thread_pool_executor::to_string() const {
 
 namespace {
 
-/// A task that is counted as rejected is offered to its pool again.
+/// A task that is counted as rejected is offered to its pool again; or one that comes past the
+/// pool, by a call of the policy, for the first time.
 class [[nodiscard]] second_offer {
 public:
-    explicit second_offer(detail::thread_pool_core& pool) : pool_(pool) {
-        pool_.count_offered_again();
+    second_offer(detail::thread_pool_core& pool, task& t) : pool_(pool) {
+        if (!pool_.adopt(t)) pool_.count_offered_again();
     }
     ~second_offer() {
         if (!succeeded_) pool_.count_withdrawn(1);
@@ -215,7 +216,7 @@ void discard_oldest_policy::operator()(task t, thread_pool_executor& pool) const
     // If there is nothing to drop, another thread took it, and a third the place: again. Only a
     // queue that never has a place, a synchronous one, goes on like that.
     constexpr int most_misses = 1000;
-    second_offer offered(*pool.core_);
+    second_offer offered(*pool.core_, t);
     for (int misses = 0; !pool.is_shutdown(); ++misses) {
         const auto oldest = pool.queue().poll();  // cancelled when it is dropped here
         if (oldest) pool.core_->count_withdrawn(1);
@@ -228,7 +229,7 @@ void discard_oldest_policy::operator()(task t, thread_pool_executor& pool) const
 
 void block_policy::operator()(task t, thread_pool_executor& pool) const {
     // Called by a handler of the user's own: by itself, the pool knows it and rejects nothing yet.
-    second_offer offered(*pool.core_);
+    second_offer offered(*pool.core_, t);
     pool.core_->admit_waiting(t, detail::deadline_after(timeout));
     offered.succeeded();
 }

@@ -405,6 +405,45 @@ TEST(rejection, a_resize_lets_those_in_who_wait_at_a_queue_without_room) {
     EXPECT_EQ(held.ended(), 0);
 }
 
+TEST(rejection, a_policy_called_by_others_makes_the_task_one_of_the_pools) {
+    const std::vector<rejected_execution_handler> policies = {discard_oldest_policy{},
+                                                              block_policy{}};
+    for (const auto& policy : policies) {
+        std::atomic<int> decorated = 0;
+        thread_pool_executor pool({.core_pool_size = 1, .hooks = {.decorate_task = [&](task t) {
+                                                            ++decorated;
+                                                            return t;
+                                                        }}});
+        held_task held(pool);
+        EXPECT_EQ(decorated, 1);
+        policy([] {}, pool);
+        EXPECT_EQ(decorated, 2);
+        future_task with_future([] {});
+        const auto result = with_future.get_future();
+        policy(std::move(with_future), pool);
+        EXPECT_EQ(decorated, 3);
+        EXPECT_EQ(pool.snapshot().submitted_task_count, 3);
+        EXPECT_TRUE(pool.remove(result));
+        EXPECT_THROW(policy(task(), pool), std::invalid_argument);
+    }
+}
+TEST(rejection, a_policy_does_not_decorate_again_what_its_pool_rejected) {
+    int decorated = 0;
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .queue = room_for(1),
+                               .rejection = discard_oldest_policy{},
+                               .hooks = {.decorate_task = [&](task t) {
+                                   ++decorated;
+                                   return t;
+                               }}});
+    held_task held(pool);
+    pool.execute([] {});
+    pool.execute([] {});
+    const auto newest = pool.submit([] {});
+    EXPECT_EQ(decorated, 4);
+    EXPECT_TRUE(pool.remove(newest));
+}
+
 /// The threads of the first `granted` calls; then none.
 thread_factory for_a_while(int granted) {
     return [left = std::make_shared<std::atomic<int>>(granted)](std::function<void()> body) {
