@@ -11,6 +11,7 @@ namespace cadre {
 /// A task was not accepted: the pool is saturated or shut down, and its policy said no.
 class CADRE_API rejected_execution : public std::runtime_error {
 public:
+    rejected_execution() : std::runtime_error("the task was rejected") {}
     using std::runtime_error::runtime_error;
 };
 
@@ -38,6 +39,7 @@ public:
 /// The object is in no state to do this: a full queue, a result taken twice, a wait for oneself.
 class CADRE_API illegal_state : public std::logic_error {
 public:
+    illegal_state() : std::logic_error("the object is in no state to do this") {}
     using std::logic_error::logic_error;
 };
 

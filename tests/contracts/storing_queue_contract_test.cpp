@@ -107,6 +107,31 @@ TYPED_TEST(storing_queue, add_all_tells_whether_there_was_anything_to_add) {
     EXPECT_EQ(drained(this->queue), expected);
 }
 
+TYPED_TEST(storing_queue, takes_elements_in_braces_where_it_takes_a_range) {
+    this->queue.clear();
+    EXPECT_FALSE(this->queue.add_all({}));
+    EXPECT_TRUE(this->queue.add_all({1, 2, 3, 4}));
+    EXPECT_TRUE(this->queue.contains_all({1, 4}));
+    EXPECT_FALSE(this->queue.contains_all({1, 5}));
+    EXPECT_TRUE(this->queue.remove_all({1, 5}));
+    EXPECT_TRUE(this->queue.retain_all({3, 4, 5}));
+    EXPECT_EQ(drained(this->queue), numbers(3, 5));
+}
+
+TEST(storing_queues, are_built_of_elements_in_braces_and_a_number_alone_is_a_capacity) {
+    linked_blocking_queue<item> linked({1, 2});
+    linked_blocking_deque<item> deque({1, 2});
+    priority_blocking_queue<item> sorted({2, 1});
+    delay_queue<item> delayed{2, 1};
+    linked_transfer_queue<item> transfer{1, 2};
+    for (blocking_queue<item>* queue : std::initializer_list<blocking_queue<item>*>{
+             &linked, &deque, &sorted, &delayed, &transfer})
+        EXPECT_EQ(drained(*queue), numbers(1, 3));
+    EXPECT_EQ(linked_blocking_queue<item>{5}.capacity(), 5);
+    EXPECT_EQ(linked_blocking_deque<item>{5}.capacity(), 5);
+    EXPECT_TRUE(priority_blocking_queue<item>{5}.empty());
+}
+
 TYPED_TEST(storing_queue, add_all_copies_another_queue) {
     const auto other = TypeParam::make(some);
     EXPECT_TRUE(other->add_all(this->queue));

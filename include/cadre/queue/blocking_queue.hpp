@@ -4,6 +4,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -138,6 +139,9 @@ public:
         }
         return any;
     }
+    bool add_all(std::initializer_list<T> elements) requires std::copy_constructible<T> {
+        return add_all<std::initializer_list<T>&>(elements);
+    }
     /// Copies another queue's elements; std::invalid_argument if it is this one.
     bool add_all(const blocking_queue& other) requires std::copy_constructible<T> {
         if (&other == this)
@@ -214,15 +218,25 @@ public:
             if (!contains(x)) return false;
         return true;
     }
+    bool contains_all(
+        std::initializer_list<T> elements) const requires std::equality_comparable<T> {
+        return contains_all<std::initializer_list<T>>(elements);
+    }
     /// Removes every element that is in `elements`; true if there was any.
     template <std::ranges::forward_range Range>
     bool remove_all(const Range& elements) requires std::equality_comparable<T> {
         return remove_if([&](const T& x) { return is_in(elements, x); }) > 0;
     }
+    bool remove_all(std::initializer_list<T> elements) requires std::equality_comparable<T> {
+        return remove_all<std::initializer_list<T>>(elements);
+    }
     /// Removes every element that is not in `elements`; true if there was any.
     template <std::ranges::forward_range Range>
     bool retain_all(const Range& elements) requires std::equality_comparable<T> {
         return remove_if([&](const T& x) { return !is_in(elements, x); }) > 0;
+    }
+    bool retain_all(std::initializer_list<T> elements) requires std::equality_comparable<T> {
+        return retain_all<std::initializer_list<T>>(elements);
     }
 
     /// The elements, bracketed and separated by commas.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <initializer_list>
 #include <mutex>
 #include <optional>
 #include <ranges>
@@ -53,6 +54,7 @@ public:
     explicit delay_queue(Range&& elements) {
         this->add_all(std::forward<Range>(elements));
     }
+    delay_queue(std::initializer_list<T> elements) { this->add_all(elements); }
 
     // There is always room: these neither wait nor look at the interrupt flag.
     bool offer(T&& x) override;

@@ -45,6 +45,11 @@ public:
     explicit linked_blocking_deque(Range&& elements) : linked_blocking_deque() {
         this->add_all(std::forward<Range>(elements));
     }
+    /// Two or more in braces: ({1, 2}). No initializer_list, to which {1} would be an element.
+    template <std::size_t count>
+    explicit linked_blocking_deque(T (&&elements)[count]) : linked_blocking_deque() {
+        for (T& x : elements) this->add(std::move(x));
+    }
 
     int capacity() const {
         const std::size_t bound = this->bound();

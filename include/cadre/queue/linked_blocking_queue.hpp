@@ -37,6 +37,11 @@ public:
     explicit linked_blocking_queue(Range&& elements) : linked_blocking_queue() {
         this->add_all(std::forward<Range>(elements));
     }
+    /// Two or more in braces: ({1, 2}). No initializer_list, to which {1} would be an element.
+    template <std::size_t count>
+    explicit linked_blocking_queue(T (&&elements)[count]) : linked_blocking_queue() {
+        for (T& x : elements) this->add(std::move(x));
+    }
 
     /// The bound; `unbounded` if there is none.
     int capacity() const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <initializer_list>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -43,6 +44,7 @@ public:
     explicit linked_transfer_queue(Range&& elements) {
         this->add_all(std::forward<Range>(elements));
     }
+    linked_transfer_queue(std::initializer_list<T> elements) { this->add_all(elements); }
 
     bool offer(T&& x) override {
         detail::deferred_wake wake;

@@ -62,6 +62,12 @@ public:
         : priority_blocking_queue(std::move(compare)) {
         this->add_all(std::forward<Range>(elements));
     }
+    /// Two or more in braces: ({1, 2}). No initializer_list, to which {1} would be an element.
+    template <std::size_t count>
+    explicit priority_blocking_queue(T (&&elements)[count], Compare compare = Compare())
+        : priority_blocking_queue(std::move(compare)) {
+        for (T& x : elements) this->add(std::move(x));
+    }
 
     Compare comparator() const {
         return this->with_store([](const heap& store) { return store.comparator(); });
