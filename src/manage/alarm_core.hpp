@@ -94,7 +94,9 @@ private:
     static finding find(const alarm_rule& rule, const sighting& s);
     void decide(const alarm_rule& rule, const finding& found, const sighting& s);
     void use_rules(std::vector<alarm_rule> rules);
-    void forget_pools(const std::vector<sighting>& there);
+    /// held: pools that were looked at, for the caller to let go of without the mutex.
+    void forget_pools(const std::vector<sighting>& there,
+                      std::vector<std::shared_ptr<managed_pool>>& held);
     void end(const alarm_rule& rule, tracked& of, const std::string& why);
     void keep_ended(alarm_event event);
     void post(const alarm_rule& rule, const alarm_event& event);

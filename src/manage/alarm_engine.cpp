@@ -249,6 +249,8 @@ void alarm_core::check() {
     }
     const auto status = config_ == nullptr ? config_status() : config_->status();
     const auto age = config_age(status);
+    // Let go of after the lock: the last to let go of a pool waits for its tasks.
+    std::vector<std::shared_ptr<managed_pool>> held;
     const std::lock_guard lock(mutex_);
     if (look < look_decided_) return;
     look_decided_ = look;
@@ -266,7 +268,7 @@ void alarm_core::check() {
         for (const auto& s : sightings)
             if (is_for(rule, s.pool->name())) decide(rule, find(rule, s), s);
     }
-    forget_pools(sightings);
+    forget_pools(sightings, held);
 }
 
 void alarm_core::decide(const alarm_rule& rule, const finding& found, const sighting& s) {
@@ -306,7 +308,8 @@ void alarm_core::decide(const alarm_rule& rule, const finding& found, const sigh
 }
 
 /// Of pools that are gone nothing is kept, and what fired for them is over.
-void alarm_core::forget_pools(const std::vector<sighting>& there) {
+void alarm_core::forget_pools(const std::vector<sighting>& there,
+                              std::vector<std::shared_ptr<managed_pool>>& held) {
     const auto is_gone = [&](const std::string& name) {
         return !name.empty() && std::none_of(there.begin(), there.end(),
                                              [&](const auto& s) { return s.pool->name() == name; });
@@ -321,8 +324,9 @@ void alarm_core::forget_pools(const std::vector<sighting>& there) {
     }
     // One that was registered after the look is known already, and there.
     std::erase_if(counted_, [&](const auto& entry) {
-        const auto pool = entry.second.pool.lock();
-        return is_gone(entry.first) && !(pool && pool->is_registered());
+        if (!is_gone(entry.first)) return false;
+        held.push_back(entry.second.pool.lock());
+        return !(held.back() && held.back()->is_registered());
     });
 }
 
