@@ -35,8 +35,9 @@ void change_history::append(change_record& record) {
     record.at = std::chrono::system_clock::now();
     const std::lock_guard lock(mutex_);
     if (record.kind != change_kind::refused) record.revision = ++revision_;
-    if (auto error = log_.append(to_json(record) + "\n"); !error.empty())
-        record.warnings.push_back(std::move(error));
+    if (log_.is_kept())
+        if (auto error = log_.append(to_json(record) + "\n"); !error.empty())
+            record.warnings.push_back(std::move(error));
     records_.push_back(record);
     // Refusals, of which there may be many, must not push out what one could go back to.
     const auto of_its_sort = [&](const change_record& other) {

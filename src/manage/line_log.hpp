@@ -18,6 +18,8 @@ public:
     line_log(const line_log&) = delete;
     line_log& operator=(const line_log&) = delete;
 
+    /// False if there is no log: who asks first need not make lines for nothing.
+    bool is_kept() const { return !path_.empty(); }
     /// Whole lines, each with its end. Empty, or why they could not be written.
     std::string append(std::string_view lines);
 

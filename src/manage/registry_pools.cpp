@@ -63,6 +63,19 @@ std::shared_ptr<managed_pool> registry_core::enter(managed_core::parts made, cha
                          .settings = settings};
     {
         const turns_scope turn({&core});  // nobody changes it before it has its first revision
+        // Without memory for all of it there is no new pool: the caller is told that it failed.
+        struct entry_scope {
+            registry_core& registry;
+            const std::string& name;
+            bool is_begun = false;
+            bool is_whole = false;
+            ~entry_scope() {
+                if (!is_begun || is_whole) return;
+                const std::lock_guard lock(registry.mutex_);
+                registry.pools_.erase(name);
+                registry.threads_.erase(name);
+            }
+        } entry{*this, core.name()};
         {
             const std::lock_guard lock(mutex_);
             if (pools_.contains(core.name()))
@@ -70,10 +83,12 @@ std::shared_ptr<managed_pool> registry_core::enter(managed_core::parts made, cha
             const auto count = threads_of(core.kind(), settings);
             // Once more, for others may have been made meanwhile.
             if (is_new) check_total_with(core.name(), count, lock);
+            entry.is_begun = true;
             pools_[core.name()] = pool;
             threads_[core.name()] = count;
         }
         history_.append(record);
+        entry.is_whole = true;
         core.set_revision(record.revision);
     }
     history_.tell(record);

@@ -25,6 +25,7 @@ constexpr int never = -1;
 
 thread_local std::size_t allocations = 0;
 thread_local int succeeding_allocations = never;
+thread_local failures failing = failures::all;
 thread_local bool allocation_failed = false;
 std::atomic<long long> blocks = 0;
 std::atomic<long long> bytes = 0;
@@ -47,8 +48,9 @@ long long memory_in_use() noexcept {
     return static_cast<long long>(all.uordblks + all.hblkhd) - kept;
 }
 
-failing_allocation_scope::failing_allocation_scope(int succeeding) noexcept {
+failing_allocation_scope::failing_allocation_scope(int succeeding, failures which) noexcept {
     succeeding_allocations = succeeding;
+    failing = which;
     allocation_failed = false;
 }
 failing_allocation_scope::~failing_allocation_scope() { succeeding_allocations = never; }
@@ -57,6 +59,7 @@ bool failing_allocation_scope::fired() noexcept { return allocation_failed; }
 static void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
     if (succeeding_allocations == 0) {
         allocation_failed = true;
+        if (failing == failures::one) succeeding_allocations = never;
         throw std::bad_alloc();
     }
     if (succeeding_allocations > 0) --succeeding_allocations;

@@ -17,11 +17,13 @@ long long bytes_in_use() noexcept;
 /// recycled_memory.hpp keeps for later is not in use.
 long long memory_in_use() noexcept;
 
+enum class failures { all, one };
+
 /// While it lives, operator new fails on the calling thread, after so many allocations that
-/// still succeed.
+/// still succeed: each time, or once.
 class [[nodiscard]] failing_allocation_scope {
 public:
-    explicit failing_allocation_scope(int succeeding) noexcept;
+    explicit failing_allocation_scope(int succeeding, failures which = failures::all) noexcept;
     ~failing_allocation_scope();
     failing_allocation_scope(const failing_allocation_scope&) = delete;
     failing_allocation_scope& operator=(const failing_allocation_scope&) = delete;
