@@ -27,7 +27,8 @@ Simpler than the code:
   - A worker of a pool that is shut down waits without a limit; in the code for a second at most, against those
     who empty the queue past the pool.
   - A worker that was counted but may not come back leaves it at that; in the code it refills the core.
-  - Successions count in count_worker() alone; in the code one more or less has others look again, too.
+  - Successions count in count_worker() alone; in the code one more or less has others look again, too. Core
+    threads do not time out here, and so leave none behind.
   - take_back() looks whether that ends the pool if it found the task, in the code always.
 
 Checked: each task accepted is run or handed back, once; one refused does neither; TERMINATED means an
@@ -293,7 +294,7 @@ end:
             if
             /* = (timed && timed_out)) && (seen.workers() > 1 || is_nothing_queued()) */
             :: n > core && timed_out && may_leave(n) ->
-                /* = if (control_.try_remove_worker(seen)) return false; continue */
+                /* = control_.try_remove_worker(seen)) return false */
                 d_step { if :: state == s && workers == n -> workers--; pc = 15 :: else fi; s = 0; n = 0 }
             :: else -> d_step { timed = n > core; s = 0; n = 0; pc = 13 }        /* = seen.workers() > core_size_.load() */
             fi
@@ -318,7 +319,7 @@ end:
         }
     :: pc == 14 ->
         /* in src/thread_pool_core.cpp, leave(), strike_out(), come_back() */
-        d_step { workers--; successions++; pc = 15 }             /* = if (abruptly) control_.remove_dead_worker() */
+        d_step { workers--; successions++; pc = 15 }             /* = control_.remove_dead_worker() */
     :: pc == 15 ->
         d_step { listed[me] = false;                             /* = workers_.pop_back() */
                  started[me] = false; nudged[me] = false; timed = false; timed_out = false;      /* - the model's */
@@ -351,7 +352,7 @@ end:
             if
             :: state < STOP ->                                   /* = if (!control_.load().at_least(run_state::stop) */
                listed[me] = true;                                /* = workers_.push_back(std::move(again)) */
-               successions = successions - abruptly;             /* = if (abruptly) control_.end_succession() */
+               successions = successions - abruptly;             /* = control_.end_succession() */
                started[me] = true; abruptly = false; tried = false; made = false; s = 0; n = 0;  /* - the model's */
                pc = 12                                           /* = return true */
             :: else -> pc = 20
@@ -359,7 +360,7 @@ end:
         }
     :: pc == 20 -> workers--; terminate(19)                      /* = control_.remove_worker(); try_terminate() */
     :: pc == 19 ->
-        successions = successions - abruptly;                    /* = if (abruptly) control_.end_succession() */
+        successions = successions - abruptly;                    /* = control_.end_succession() */
         /* - the thread ends, and there may be another */
         d_step { s = 0; n = 0; made = false; abruptly = false; tried = false; timed_out = false; to = 0;
                  then = 0; first = NONE; most = 0; pc = 10; hired[me] = false }

@@ -12,16 +12,17 @@ namespace cadre::detail {
 /// The run state of a pool (3 bits), the number of its workers and that of successions (29 bits
 /// each), in one atomic word, so that "may a worker be added?" and "was the last one removed?" are
 /// answered together. A worker is counted from before its thread is made until it has decided to
-/// leave; a succession from when a worker has died until its successor has been seen to.
+/// leave; a succession from when a worker has died, or the last one's time was up, until somebody
+/// has looked after what it left behind.
 class control_word {
 public:
     static constexpr int most_workers = (1 << 29) - 1;
 
-    /// Both parts as they were at one instant.
+    /// All parts as they were at one instant.
     class value {
     public:
         run_state state() const noexcept { return static_cast<run_state>(bits_ >> state_at); }
-        /// True if a worker has died and its successor, if it has one, is on the way.
+        /// True if a worker has gone whose successor, if it has one, is on the way.
         bool awaits_successor() const noexcept { return (bits_ & successions) != 0; }
         int workers() const noexcept { return static_cast<int>(bits_ & count_mask); }
         bool is_running() const noexcept { return state() == run_state::running; }
@@ -41,6 +42,10 @@ public:
     /// One worker more or less, if nothing has changed since `seen`.
     bool try_add_worker(value& seen) noexcept { return exchange(seen, seen.bits_ + 1); }
     bool try_remove_worker(value& seen) noexcept { return exchange(seen, seen.bits_ - 1); }
+    /// The same with one succession more.
+    bool try_retire_worker(value& seen) noexcept {
+        return exchange(seen, seen.bits_ - 1 + one_succession);
+    }
     void remove_worker() noexcept {
         CADRE_SCHEDULE_POINT("a worker less");
         bits_.fetch_sub(1);

@@ -77,6 +77,12 @@ struct rejection_under_way {
 };
 thread_local const rejection_under_way* rejecting = nullptr;
 
+bool is_being_rejected(const thread_pool_core& pool, const task& t) noexcept {
+    const auto identity = task_access::identity(t);
+    return identity != 0 && rejecting && rejecting->pool == &pool &&
+           rejecting->identity == identity;
+}
+
 template <class Policy>
 void apply(task&& t, thread_pool_executor& face) {
     Policy{}(std::move(t), face);
@@ -112,16 +118,14 @@ bool thread_pool_core::adopt(task& t) {
     check_process();
     if (!t) throw std::invalid_argument("the task is empty");
     const future_core* const result = result_of(t);
-    if (task_access::identity(t) != 0 && !(result && result->home() != this)) return false;
+    if (is_being_rejected(*this, t) || (result && result->home() == this)) return false;
     prepare(t);
     return true;
 }
 
 /// Makes the task one of this pool's.
 void thread_pool_core::prepare(task& t) {
-    const auto identity = task_access::identity(t);
-    if (identity != 0 && rejecting && rejecting->pool == this && rejecting->identity == identity)
-        return;
+    if (is_being_rejected(*this, t)) return;
     if (future_core* result = result_of(t)) {
         make_home_of(*result);
         if (remove_on_cancel_) result->set_cancel_listener(cancel_link_);

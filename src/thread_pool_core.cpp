@@ -93,7 +93,7 @@ bool thread_pool_core::count_worker(bool has_first, limit within) {
         if (seen.at_least(run_state::shutdown) && (has_first || is_nothing_queued())) return false;
         if (seen.workers() >= std::min(most_workers(within), control_word::most_workers))
             return false;
-        // The only worker has died just now, and what is queued waits for its successor: of one
+        // The only worker has gone just now, and what is queued waits for its successor: of one
         // thread the order is kept.
         if (has_first && within == limit::core && seen.awaits_successor() && core_size_.load() == 1)
             return false;
@@ -210,7 +210,12 @@ bool thread_pool_core::take_next(worker& w, task& next) {
         const bool timed = core_times_out_.load() || seen.workers() > core_size_.load();
         if ((seen.workers() > maximum_size_.load() || (timed && timed_out)) &&
             (seen.workers() > 1 || is_nothing_queued())) {
-            if (control_.try_remove_worker(seen)) return false;
+            // What comes just now may still be queued for the last one.
+            w.has_succession = seen.workers() == 1;
+            if (w.has_succession ? control_.try_retire_worker(seen)
+                                 : control_.try_remove_worker(seen))
+                return false;
+            w.has_succession = false;
             continue;
         }
         try {
@@ -387,7 +392,10 @@ thread thread_pool_core::strike_out(worker& w) noexcept {
 /// just now or no successor could be made. A refusal by a factory of the user is final, as in the
 /// JDK.
 bool thread_pool_core::leave(worker& w, bool abruptly) noexcept {
-    if (abruptly) control_.remove_dead_worker();
+    if (abruptly) {
+        control_.remove_dead_worker();
+        w.has_succession = true;
+    }
     thread before = strike_out(w);
     nudge_submitters();
     try_terminate();
@@ -409,7 +417,7 @@ bool thread_pool_core::leave(worker& w, bool abruptly) noexcept {
     // thread was this worker's to join.
     join_whatever_comes(before);
     const bool comes_back = !refused && come_back(w);
-    if (abruptly) control_.end_succession();
+    if (std::exchange(w.has_succession, false)) control_.end_succession();
     if (comes_back) return false;
     // Whoever closes the pool has looked for stranded tasks while this worker was still there.
     if (closing_.load()) drop_if_stranded();

@@ -56,6 +56,7 @@ public:
     std::atomic<thread_control*> started = nullptr;
     right_of_way way;                 // its own
     std::uint64_t tally_at_rest = 0;  // when it last had to wait for a task; its own
+    bool has_succession = false;      // counted in the control word; its own
     // How it waits inside a task; its own. See work_stealing_wait.cpp.
     enum class waiting { no, on_call, too_deep } waits = waiting::no;
     bool has_stack = true;  // when it last looked for something to run meanwhile

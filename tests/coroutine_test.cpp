@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "support/allocations.hpp"
 #include "support/held_task.hpp"
 #include "support/manual_executor.hpp"
 #include "support/pools.hpp"
@@ -291,6 +293,24 @@ future<std::string> sleeper(scheduled_executor_service& timers, std::stop_token 
         co_return "rejected";
     }
     co_return "woke up";
+}
+
+TEST(coroutine, leaves_no_timer_behind_when_there_is_no_memory_to_wait_for_it) {
+    scheduled_thread_pool_executor timers(1);
+    timers.set_remove_on_cancel_policy(true);
+    std::stop_source stop;
+    int failures = 0;
+    for (bool fired = true; fired; ++failures) {
+        future<std::string> result;
+        try {
+            const failing_allocation_scope memory(failures);
+            result = sleeper(timers, stop.get_token());
+        } catch (const std::bad_alloc&) {}
+        fired = !result.valid() || result.is_done();
+        EXPECT_EQ(timers.queue().size(), fired ? 0U : 1U) << failures;
+        if (!fired) stop.request_stop();
+    }
+    EXPECT_GT(failures, 4);
 }
 
 TEST(coroutine, sleeps_without_a_thread) {

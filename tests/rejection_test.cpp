@@ -444,6 +444,23 @@ TEST(rejection, a_policy_does_not_decorate_again_what_its_pool_rejected) {
     EXPECT_TRUE(pool.remove(newest));
 }
 
+TEST(rejection, a_task_that_spills_over_into_another_pool_is_one_of_that_pool) {
+    std::atomic<int> decorated = 0;
+    thread_pool_executor second({.core_pool_size = 1, .hooks = {.decorate_task = [&](task t) {
+                                                          ++decorated;
+                                                          return t;
+                                                      }}});
+    thread_pool_executor first(
+        {.core_pool_size = 1, .queue = no_room(), .rejection = [&](task t, thread_pool_executor&) {
+             block_policy{}(std::move(t), second);
+         }});
+    const held_task busy(first);
+    for (int i = 0; i < 3; ++i) first.execute([] {});
+    EXPECT_TRUE(eventually([&] { return second.completed_task_count() == 3; }));
+    EXPECT_EQ(decorated, 3);
+    EXPECT_EQ(second.snapshot().submitted_task_count, 3);
+}
+
 /// The threads of the first `granted` calls; then none.
 thread_factory for_a_while(int granted) {
     return [left = std::make_shared<std::atomic<int>>(granted)](std::function<void()> body) {

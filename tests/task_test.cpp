@@ -265,6 +265,7 @@ TEST(task, takes_a_callable_that_can_be_called_as_an_rvalue_only) {
     thread_pool_executor pool({.core_pool_size = 1});
     pool.execute(used_up());
     EXPECT_EQ(*pool.submit(used_up()).get(), 42);
+    EXPECT_EQ(*pool.submit(named("once", used_up())).get(), 42);
     future_task<std::unique_ptr<int>> task{used_up()};
     task();
     EXPECT_EQ(*task.get_future().get(), 42);

@@ -161,6 +161,23 @@ TEST(thread_pool_failures, one_thread_keeps_the_order_though_every_task_throws) 
     EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
+// Nor what comes while the only worker leaves because its time is up.
+TEST(thread_pool_failures, one_thread_keeps_the_order_though_it_times_out_all_the_time) {
+    std::vector<int> order;
+    {
+        thread_pool_executor pool({.core_pool_size = 1,
+                                   .keep_alive = std::chrono::microseconds(1),
+                                   .allow_core_thread_time_out = true});
+        for (int i = 0; i < 5000; ++i) {
+            pool.execute([&order, i] { order.push_back(i); });
+            if (i % 3 == 0)
+                while (pool.pool_size() > 0 && i % 2 == 0) std::this_thread::yield();
+        }
+    }
+    ASSERT_EQ(order.size(), 5000u);
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
 TEST(thread_pool_failures, tells_uncaught_exception_which_task_threw_what) {
     uncaught_log log;
     const auto thrown = std::make_exception_ptr(no_std_exception());

@@ -145,6 +145,29 @@ private:
     const std::stop_callback<std::function<void()>> on_stop_;
 };
 
+/// Waits for a timer that nobody else knows: who has no memory to wait with takes it back.
+class delay_awaiter {
+public:
+    delay_awaiter(future<void> delay, std::stop_token stop)
+        : core_(future_access::core(delay)), awaiter_(std::move(delay), std::move(stop)) {}
+
+    bool await_ready() const { return awaiter_.await_ready(); }
+    bool await_suspend(std::coroutine_handle<> waiting) {
+        const auto core = core_;  // going on with the coroutine destroys this object
+        try {
+            return awaiter_.await_suspend(waiting);
+        } catch (...) {
+            core->cancel(false);
+            throw;
+        }
+    }
+    void await_resume() { awaiter_.await_resume(); }
+
+private:
+    const intrusive_ptr<future_core> core_;
+    stoppable_awaiter<future<void>> awaiter_;
+};
+
 }  // namespace detail
 
 /// co_await schedule_on(where): the coroutine goes on as a task of this executor. Throws what the
@@ -165,7 +188,14 @@ inline detail::schedule_awaiter executor::schedule(std::stop_token stop) {
 template <class Rep, class Period>
 auto sleep_on(scheduled_executor_service& timers, std::chrono::duration<Rep, Period> d,
               std::stop_token stop = {}) {
-    return detail::stoppable_awaiter<future<void>>(timers.schedule([] {}, d), std::move(stop));
+    future<void> delay = timers.schedule([] {}, d);
+    const detail::intrusive_ptr<detail::future_core> core(detail::future_access::core(delay));
+    try {
+        return detail::delay_awaiter(std::move(delay), std::move(stop));
+    } catch (...) {
+        core->cancel(false);
+        throw;
+    }
 }
 
 /// co_await await(std::move(result), stop): the same as co_await std::move(result), and when a stop

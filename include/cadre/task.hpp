@@ -80,9 +80,11 @@ struct annotated {
     int priority = 0;
 
     template <class... Args>
-        requires std::is_invocable_v<F&, Args...>
+    using called = std::conditional_t<std::is_invocable_v<F&, Args...>, F&, F&&>;
+    template <class... Args>
+        requires std::is_invocable_v<called<Args...>, Args...>
     decltype(auto) operator()(Args&&... args) {
-        return std::invoke(function, std::forward<Args>(args)...);
+        return std::invoke(static_cast<called<Args...>>(function), std::forward<Args>(args)...);
     }
     std::string_view task_name() const noexcept { return name; }
     int task_priority() const noexcept { return priority; }

@@ -87,6 +87,7 @@ private:
         std::string whose = {};
         std::string error = {};
     };
+    std::optional<config_status> status_of_config() const;
     std::optional<staleness> config_age(const config_status& status) const;
     static finding find_stale(const alarm_rule& rule, const staleness& found);
     static sighting look_at(const std::shared_ptr<managed_pool>& pool);

@@ -63,6 +63,11 @@ std::chrono::nanoseconds longest_pause(const alarm_rule& rule, bool is_level,
            std::max(2 * std::min(interval, longest), on_the_way);
 }
 
+/// Without holding it: the last to let go of a pool waits for its monitor.
+bool is_same(const std::weak_ptr<managed_pool>& a, const std::shared_ptr<managed_pool>& b) {
+    return !a.owner_before(b) && !b.owner_before(a);
+}
+
 }  // namespace
 
 alarm_core::alarm_core(pool_registry& registry, alarm_options options,
@@ -81,13 +86,14 @@ alarm_core::alarm_core(pool_registry& registry, alarm_options options,
             throw std::invalid_argument("notifier (" + to->name() + ") is there twice");
         lanes_.push_back(std::make_unique<notification_lane>(std::move(to), options.backlog));
     }
-    inbox_->core = this;
     changes_ = registry_.on_change([to = inbox_](const change_record& record) {
         const std::lock_guard lock(to->mutex);
         if (to->core) to->core->changed(record);
     });
     check();  // counters count from here
     if (interval_.count() > 0) thread_ = std::thread([this] { run(); });
+    const std::lock_guard lock(inbox_->mutex);  // last: who throws leaves no address behind
+    inbox_->core = this;
 }
 
 alarm_core::~alarm_core() {
@@ -138,7 +144,7 @@ alarm_core::sighting alarm_core::look_at(const std::shared_ptr<managed_pool>& po
 /// another pool of the name.
 void alarm_core::count_news(sighting& s) {
     auto& last = counted_[s.pool->name()];
-    const bool is_known = last.pool.lock() == s.pool;
+    const bool is_known = is_same(last.pool, s.pool);
     const auto since = [&](std::uint64_t totals::*which) {
         return is_known ? s.ever.*which - std::min(s.ever.*which, last.ever.*which) : 0;
     };
@@ -236,6 +242,19 @@ std::optional<alarm_core::staleness> alarm_core::config_age(const config_status&
     return stalest;
 }
 
+/// A source is users' code: if it throws, nobody knows this time.
+std::optional<config_status> alarm_core::status_of_config() const {
+    if (config_ == nullptr) return config_status();
+    try {
+        return config_->status();
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "cadre: a configuration source threw: %s\n", e.what());
+    } catch (...) {
+        std::fprintf(stderr, "cadre: a configuration source threw what is no std::exception\n");
+    }
+    return std::nullopt;
+}
+
 void alarm_core::check() {
     std::uint64_t look = 0;
     {
@@ -247,16 +266,16 @@ void alarm_core::check() {
         pool->check_timeouts();
         sightings.push_back(look_at(pool));
     }
-    const auto status = config_ == nullptr ? config_status() : config_->status();
-    const auto age = config_age(status);
+    const auto known = status_of_config();
+    const auto age = config_age(known.value_or(config_status()));
     // Let go of after the lock: the last to let go of a pool waits for its tasks.
     std::vector<std::shared_ptr<managed_pool>> held;
     const std::lock_guard lock(mutex_);
     if (look < look_decided_) return;
     look_decided_ = look;
-    if (status.alarms != entries_) {
-        entries_ = status.alarms;
-        use_rules(with_entries(rules_of_code_, entries_));
+    if (known && known->alarms != entries_) {
+        use_rules(with_entries(rules_of_code_, known->alarms));
+        entries_ = known->alarms;
     }
     for (auto& s : sightings) count_news(s);
     for (const auto& rule : rules_) {
@@ -370,7 +389,7 @@ void alarm_core::changed(const change_record& record) {
     if (record.kind == change_kind::registered)
         if (const auto pool = registry_.find(record.pool)) is_new = look_at(pool);
     const std::lock_guard lock(mutex_);
-    if (is_new && counted_[record.pool].pool.lock() != is_new->pool)
+    if (is_new && !is_same(counted_[record.pool].pool, is_new->pool))
         counted_[record.pool] = {is_new->pool, is_new->ever};  // it counts from here
     for (const auto& rule : rules_)
         if (rule.type == alarm_type::change && is_for(rule, record.pool)) post(rule, event);
@@ -386,8 +405,8 @@ void alarm_core::post(const alarm_rule& rule, const alarm_event& event) {
 void alarm_core::set_rules(std::vector<alarm_rule> rules) {
     check_rules(rules);
     const std::lock_guard lock(mutex_);
+    use_rules(with_entries(rules, entries_));
     rules_of_code_ = std::move(rules);
-    use_rules(with_entries(rules_of_code_, entries_));
 }
 
 /// What fires by a rule that stays goes on, also if the rule does not mean some other pool now.

@@ -15,6 +15,8 @@ constexpr std::array<std::string_view, 11> alarm_keys{
     "type",   "pool",    "enabled", "threshold",     "limit",    "count",
     "window", "lasting", "silence", "tell_recovery", "notifiers"};
 
+constexpr nanoseconds longest_window = std::chrono::hours(24);
+
 bool is_key_of(std::string_view key, alarm_type of) {
     if (key == "pool") return of != alarm_type::config_stale;
     if (key == "threshold") return is_percent(of);
@@ -73,6 +75,9 @@ private:
             take(rule.count, read_.whole(node, path, 1, most_queued));
         } else if (key == "window") {
             take(rule.window, positive(node, path));
+            if (rule.window > longest_window)
+                read_.problem(node.line, path,
+                              "is longer than a day, and every look in it is kept");
         } else if (key == "lasting") {
             take(rule.lasting, read_.duration(node, path));
         } else if (key == "silence") {

@@ -281,7 +281,8 @@ private:
             if (const auto times = whole(node, path, 1))
                 rule.count = static_cast<std::uint64_t>(*times);
         } else if (plain == "period") {
-            if (const auto period = whole(node, path, 1)) rule.window = *period * 1s;
+            constexpr int a_day = 24 * 60 * 60;  // every look in it is kept
+            if (const auto period = whole(node, path, 1, a_day)) rule.window = *period * 1s;
         } else if (plain == "silenceperiod" || plain == "interval") {
             if (const auto silence = whole(node, path, 0)) rule.silence = *silence * 1s;
         } else {
@@ -361,8 +362,8 @@ private:
     }
 
     std::optional<std::int64_t> whole(const document_node& node, const std::string& path,
-                                      std::int64_t least) {
-        return read_.whole(plain_value(node), path, least, most_queued);
+                                      std::int64_t least, std::int64_t most = most_queued) {
+        return read_.whole(plain_value(node), path, least, most);
     }
 
     std::optional<bool> flag(const document_node& node, const std::string& path) {
