@@ -369,8 +369,8 @@ CASES = [
         {"workers": 8, "repeats": 100},
         (Measure("time", "µs", LESS, lambda a, q: a["us"]),),
     ),
-    monitored("w11", "W11: empty tasks with a monitor, 2 workers", 400_000, "meanwhile"),
-    monitored("w11_queued", "W11: the same, all queued before the workers begin", 200_000, "first"),
+    monitored("w11", "W11: empty tasks with a monitor, 2 workers", 1_000_000, "meanwhile"),
+    monitored("w11_queued", "W11: the same, all queued before the workers begin", 1_000_000, "first"),
     *(queued(10**power) for power in range(3, 8)),
     *(many_workers(2**power) for power in range(7)),
     *(

@@ -79,7 +79,7 @@ cost play_queued_first(linked_pool& pool, int workers, long tasks) {
 /// hits both; so several times, and the median of each. The pools are made for it, so that the luck
 /// of where they lie is another each time.
 bench::answer play_monitored(const bench::request& asked) {
-    const long tasks = asked.number("tasks", 400'000);
+    const long tasks = asked.number("tasks", 1'000'000);
     const int workers = static_cast<int>(asked.number("workers", 2));
     const bool queued_first = asked.text("queued", "meanwhile") == "first";
     const cadre::manage::pool_monitor monitor;
