@@ -42,7 +42,8 @@ public:
         if (!named) return {};
         alarm_entry result{.rule = default_rule(parse_alarm_type(*named))};
         for (const auto& [key, line, value] : node.members) {
-            const std::string here = path + "." + key;
+            std::string here = path;
+            here.append(".").append(key);
             if (std::find(alarm_keys.begin(), alarm_keys.end(), key) == alarm_keys.end())
                 read_.unknown_key(line, here, key, alarm_keys);
             else if (!is_key_of(key, result.rule.type))
