@@ -85,7 +85,7 @@ def conan_complaints():
         package.recipe_folder = package.source_folder = package.package_folder = "."
         package.export_sources_folder = "."
         for step in ("export_sources", "configure", "requirements", "build_requirements", "validate",
-                     "layout", "build", "package", "package_info"):
+                     "layout", "generate", "build", "package", "package_info"):
             getattr(package, step)()
         asked = {call.args[0].split("/")[0] for call in package.requires.call_args_list}
         if manage != bool(asked):

@@ -9,7 +9,7 @@ set -eu
 # "a|b": either will do; the first is the one installed.
 packages="
     g++ clang libclang-rt-14-dev llvm cmake ninja-build make pkg-config|pkgconf
-    libgtest-dev libgmock-dev libbenchmark-dev libasio-dev tzdata
+    libgtest-dev libgmock-dev libbenchmark-dev libasio-dev libtbb-dev tzdata
     nlohmann-json3-dev libyaml-cpp-dev libtomlplusplus-dev libcurl4-openssl-dev etcd-server
     prometheus-cpp-dev libssl-dev
     clang-format clang-tidy python3 git spin gcc relacy-dev
@@ -20,7 +20,7 @@ packages="
 # Debian has it apart; elsewhere it comes with nodejs.
 command -v npm >/dev/null || packages="$packages npm"
 bench_packages="
-    libtbb-dev libeigen3-dev libconcurrentqueue-dev
+    libeigen3-dev libconcurrentqueue-dev
     libthread-pool-dev"
 package_packages="debhelper dpkg-dev fakeroot lintian"
 case ${1-} in

@@ -13,7 +13,7 @@
 #include <cadre/task.hpp>
 
 /// Asio on a cadre executor. Not part of <cadre/cadre.hpp>: needs standalone Asio (tested
-/// with 1.22).
+/// with 1.22); without RTTI, define ASIO_NO_TYPEID.
 
 namespace cadre {
 

@@ -22,7 +22,8 @@
 namespace cadre {
 
 /// A FIFO queue whose takers are coroutines: one that waits for an element blocks no thread.
-/// Producers are threads or coroutines; they can be held back by a bound.
+/// Producers are threads or coroutines. A bound holds them back: put() blocks the thread, also that
+/// of a coroutine, which should offer() and sleep_on() instead.
 ///
 ///     cadre::awaitable_queue<request> requests(1000);
 ///     cadre::future<void> serve(cadre::executor& pool) {

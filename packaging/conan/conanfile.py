@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conan 2 recipe. From the root of the repository: conan create packaging/conan"""
+"""Conan 2 recipe. From the root of the repository: conan create packaging/conan -s compiler.cppstd=20"""
 
 import os
 
@@ -8,6 +8,7 @@ from conan.errors import ConanInvalidConfiguration
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, rmdir
+from conan.tools.gnu import PkgConfigDeps
 from conan.tools.scm import Version
 
 
@@ -66,8 +67,6 @@ class CadreConan(ConanFile):
         toolchain.generate()
         CMakeDeps(self).generate()
         if self.options.manage:
-            from conan.tools.gnu import PkgConfigDeps
-
             PkgConfigDeps(self).generate()  # cpp-httplib is found by its .pc file
 
     def build(self):
@@ -84,6 +83,7 @@ class CadreConan(ConanFile):
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "cadre")
+        self.cpp_info.set_property("cmake_target_name", "cadre::all")  # else it has the name of the core's
         core = self.cpp_info.components["core"]
         core.set_property("cmake_target_name", "cadre::cadre")
         core.set_property("pkg_config_name", "cadre")

@@ -9,6 +9,7 @@
 # and, if they are set,
 #   PROGRAM         the source of the program: consumer.cpp (the default) or api.cpp
 #   FLAGS           for the compiler, of the program and of the library if that is built too
+#   LINKAGE         STATIC (the default) or SHARED, of a library that is built too
 set -euo pipefail
 
 way=$1
@@ -16,6 +17,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 build=$SCRATCH/${2:-$way}
 program=${PROGRAM:-consumer.cpp}
 flags="-Wall -Wextra ${FLAGS:-}"
+shared=$([ "${LINKAGE:-STATIC}" = SHARED ] && echo ON || echo OFF)
 
 # Builds the CMake project in $1 and runs its program; further arguments go to the configuration.
 build_and_run() {
@@ -33,11 +35,11 @@ install)
     rm -rf "$PREFIX"
     "$CMAKE" --install "$CADRE_BUILD" --prefix "$PREFIX"
     ;;
-install_built) # built for it: LINKAGE is STATIC or SHARED; the core alone, or with MANAGE=ON
+install_built) # built for it; the core alone, or with MANAGE=ON
     rm -rf "$PREFIX"
     "$CMAKE" -G Ninja -S "$CADRE_SOURCE" -B "$build" -DCMAKE_CXX_COMPILER="$CXX" \
         -DCMAKE_CXX_FLAGS="$flags -Werror" -DCMAKE_INSTALL_PREFIX="$PREFIX" \
-        -DBUILD_SHARED_LIBS="$([ "$LINKAGE" = SHARED ] && echo ON || echo OFF)" \
+        -DBUILD_SHARED_LIBS="$shared" \
         -DCADRE_IN_BATCHES=ON -DCADRE_DEVELOPER=OFF -DCADRE_BUILD_MANAGE="${MANAGE:-OFF}" \
         -DCADRE_BUILD_TESTS=OFF -DCADRE_BUILD_EXAMPLES=OFF -DCADRE_BUILD_BENCH=OFF
     "$CMAKE" --build "$build"
@@ -61,11 +63,12 @@ pkg_config)
     LD_LIBRARY_PATH=$(pkg-config --variable=libdir cadre) "$build/consumer"
     ;;
 add_subdirectory)
-    build_and_run "$here/subproject" -DCADRE_SOURCE="$CADRE_SOURCE" -DCADRE_IN_BATCHES=ON
+    build_and_run "$here/subproject" -DCADRE_SOURCE="$CADRE_SOURCE" -DCADRE_IN_BATCHES=ON \
+        -DBUILD_SHARED_LIBS="$shared"
     ;;
 fetch_content)
     build_and_run "$here/fetched" -DFETCHCONTENT_SOURCE_DIR_CADRE="$CADRE_SOURCE" \
-        -DCADRE_IN_BATCHES=ON
+        -DCADRE_IN_BATCHES=ON -DBUILD_SHARED_LIBS="$shared"
     ;;
 headers) # each public header of the core alone, with FLAGS
     find "$CADRE_SOURCE/include/cadre" -name '*.hpp' -not -path '*/manage/*' -not -name asio.hpp |

@@ -38,12 +38,14 @@ for cxx in g++ clang++; do
             try "$name.$linkage.pkg_config" pkg_config CXX=$cxx FLAGS="$flags" PREFIX="$prefix"
         done
     done
-    # A library with RTTI serves a program without.
     for linkage in STATIC SHARED; do
-        try "$cxx.$linkage.user_without_rtti" find_package CXX=$cxx FLAGS=-fno-rtti \
-            PREFIX="$SCRATCH/prefix.$cxx.$linkage"
+        # A library in C++20 with RTTI serves a program without RTTI, and one in C++23.
+        for flags in -fno-rtti -std=c++2b; do
+            try "$cxx.$linkage.user.${flags#-}" find_package CXX=$cxx FLAGS="$flags" \
+                PREFIX="$SCRATCH/prefix.$cxx.$linkage"
+        done
+        try "$cxx.$linkage.add_subdirectory" add_subdirectory CXX=$cxx LINKAGE=$linkage
+        try "$cxx.$linkage.fetch_content" fetch_content CXX=$cxx LINKAGE=$linkage
     done
-    try "$cxx.add_subdirectory" add_subdirectory CXX=$cxx
-    try "$cxx.fetch_content" fetch_content CXX=$cxx
 done
 echo "consumers: all $done_with are well"
