@@ -312,9 +312,9 @@ end:
                 :: queued[2] -> next = 2; queued[2] = false
 #endif
                 fi
-            /* = catch (const interrupted&) { timed_out = false; looks_by_itself = false; } */
+            /* = catch (const interrupted&) { timed_out = false; looks_by_itself = false; waited = waited.zero(); } */
             :: nudged[me] -> nudged[me] = false; timed_out = false; pc = 12
-            :: timed && length == 0 -> timed_out = true; pc = 12 /* = timed_out = timed && !polled */
+            :: timed && length == 0 -> timed_out = true; pc = 12 /* = timed_out = timed && !polled && */
             fi
         }
     :: pc == 14 ->

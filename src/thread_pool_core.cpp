@@ -190,6 +190,7 @@ inline bool thread_pool_core::take_soon(worker& w, task& next) noexcept {
 bool thread_pool_core::take_next(worker& w, task& next) {
     auto& self = *w.started.load(std::memory_order_relaxed);
     auto patience = std::chrono::nanoseconds::zero();
+    auto waited = patience;  // in vain, one look after the other
     if (observer_) observer_->worker_waits(w.record);
     if (take_soon(w, next)) {
         if (observer_) observer_->worker_wakes(w.record);
@@ -231,7 +232,9 @@ bool thread_pool_core::take_next(worker& w, task& next) {
                     2 * patience, std::chrono::milliseconds(10), std::chrono::seconds(1));
                 if (!seen.is_running()) idle = std::min(idle, patience);
                 auto polled = queue_->poll_for(idle);
-                timed_out = timed && !polled;
+                const auto keep_alive = keep_alive_.load();
+                if (timed) waited = idle >= keep_alive - waited ? keep_alive : waited + idle;
+                timed_out = timed && !polled && waited == keep_alive;
                 looks_by_itself = !polled;
                 if (polled) next = std::move(*polled);
             } else {
@@ -240,6 +243,7 @@ bool thread_pool_core::take_next(worker& w, task& next) {
         } catch (const interrupted&) {
             timed_out = false;
             looks_by_itself = false;
+            waited = waited.zero();
         }
         if (!next) continue;
         if (observer_) observer_->worker_wakes(w.record);

@@ -75,6 +75,7 @@ void timer_queue::close() noexcept {
         std::lock_guard lock(mutex_);
         core_.store(nullptr);
         closed_ = true;
+        wall_timers_ = 0;
         dropped.swap(timers_);
         dropped.for_each([](const entry& e) { e.timer->place_ = heap::nowhere; });
     }
@@ -202,6 +203,7 @@ std::vector<timer_queue::taken> timer_queue::extract_if(
     std::vector<entry> found;
     deferred_wake wake;
     std::lock_guard lock(mutex_);
+    follow_wall_clock();
     timers_.for_each([&](const entry& e) {
         if (wanted(*e.timer, e.due)) found.push_back(e);
     });
@@ -217,6 +219,9 @@ std::vector<timer_queue::taken> timer_queue::extract_if(
 timer_queue::taken timer_queue::extract_first(function_ref<bool(timer_core&, steady_time)> wanted) {
     deferred_wake wake;
     std::lock_guard lock(mutex_);
+    try {
+        follow_wall_clock();
+    } catch (const std::bad_alloc&) {}  // by the times as they are: it must not fail
     const entry* first = nullptr;
     timers_.for_each([&](const entry& e) {
         if (wanted(*e.timer, e.due) && (!first || heap::before(e, *first))) first = &e;
@@ -388,8 +393,9 @@ steady_time timer_queue::steady_time_of(std::chrono::system_clock::time_point wa
 }
 
 std::chrono::nanoseconds timer_queue::wall_offset() const {
-    return saturated_difference(clock_.wall_now().time_since_epoch(),
-                                clock_.now().time_since_epoch());
+    // The wall clock first: held up in between, a task is late for a moment, never early.
+    const auto wall = clock_.wall_now().time_since_epoch();
+    return saturated_difference(wall, clock_.now().time_since_epoch());
 }
 
 /// If the wall clock was set, works out the times of those who follow it anew.

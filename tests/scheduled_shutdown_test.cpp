@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <latch>
 #include <memory>
 #include <string>
 #include <thread>
@@ -46,6 +47,17 @@ TEST(scheduled_shutdown, policies_have_the_defaults_of_the_jdk_and_can_be_set) {
     EXPECT_FALSE(other.execute_existing_delayed_tasks_after_shutdown_policy());
     EXPECT_TRUE(other.continue_existing_periodic_tasks_after_shutdown_policy());
     EXPECT_TRUE(other.remove_on_cancel_policy());
+}
+
+TEST(scheduled_shutdown, leaves_threads_their_keep_alive_for_delayed_tasks) {
+    scheduled_thread_pool_executor pool(
+        {.core_pool_size = 2, .keep_alive = 1h, .allow_core_thread_time_out = true});
+    std::latch both(2);  // who finds no other thread there waits for ever
+    for (int i = 0; i < 2; ++i) pool.schedule([&] { both.arrive_and_wait(); }, 200ms);
+    pool.shutdown();
+    const bool is_over = pool.await_termination(guard);
+    EXPECT_TRUE(is_over);
+    if (!is_over) both.count_down();
 }
 
 // STP-022, STP-023

@@ -31,7 +31,7 @@ public:
     std::optional<std::chrono::steady_clock::time_point> next_run() const {
         return timer().next_run();
     }
-    /// Of a task that runs once, when it is complete.
+    /// Of a task that runs once, when it has ended by itself.
     task_statistics statistics() const { return timer().statistics(); }
 
 private:

@@ -164,7 +164,8 @@ public:
     run_state state() const { return pool_.state(); }
     pool_snapshot snapshot() const { return pool_.snapshot(); }
     std::string to_string() const;
-    /// The pool that runs the tasks, as rejection handlers get it.
+    /// The pool that runs the tasks, as rejection handlers get it. What is submitted to it directly
+    /// is neither decorated nor removed when it is cancelled.
     thread_pool_executor& pool() { return pool_; }
 
 private:
