@@ -54,18 +54,17 @@ TEST(awaitable_queue, a_putter_that_gets_no_memory_leaves_the_room_to_the_next) 
 }
 
 TEST(awaitable_queue, a_putter_that_needs_no_room_any_more_leaves_it_to_the_next) {
+    thread_pool_executor pool({.core_pool_size = 1});
     for (int round = 0; round < 50; ++round) {
-        manual_executor queued;
         awaitable_queue<parcel> queue(1);
         queue.put(parcel_of(0));
         waiting_call one([&] { queue.put(parcel_of(1)); });
         waiting_call other([&] { queue.put(parcel_of(1)); });
         EXPECT_TRUE(queue.poll());  // wakes one of them, which then finds a taker
-        auto first = taker_of(queue, queued);
-        auto second = taker_of(queue, queued);
+        auto first = taker_of(queue, pool);
+        auto second = taker_of(queue, pool);
         EXPECT_TRUE(one.returned());
         EXPECT_TRUE(other.returned());
-        queued.run_all();
         EXPECT_EQ(first.get() + second.get(), 2);
     }
 }

@@ -50,9 +50,9 @@ TEST(scheduled_shutdown, policies_have_the_defaults_of_the_jdk_and_can_be_set) {
 }
 
 TEST(scheduled_shutdown, leaves_threads_their_keep_alive_for_delayed_tasks) {
+    std::latch both(2);  // who finds no other thread there waits for ever
     scheduled_thread_pool_executor pool(
         {.core_pool_size = 2, .keep_alive = 1h, .allow_core_thread_time_out = true});
-    std::latch both(2);  // who finds no other thread there waits for ever
     for (int i = 0; i < 2; ++i) pool.schedule([&] { both.arrive_and_wait(); }, 200ms);
     pool.shutdown();
     const bool is_over = pool.await_termination(guard);
