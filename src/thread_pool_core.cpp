@@ -225,14 +225,13 @@ bool thread_pool_core::take_next(worker& w, task& next) {
                 // A worker that has timed out but must stay for what is queued, and not due yet,
                 // has no reason to look again soon. When the pool is shut down, it looks again in
                 // any case: who takes tasks out of the queue past the pool tells nobody.
-                auto idle =
-                    !timed ? std::chrono::nanoseconds::max()
-                           : std::max(keep_alive_.load(), timed_out ? patience : patience.zero());
+                const auto keep_alive = keep_alive_.load();
+                auto idle = !timed ? std::chrono::nanoseconds::max()
+                                   : std::max(keep_alive, timed_out ? patience : patience.zero());
                 patience = std::clamp<std::chrono::nanoseconds>(
                     2 * patience, std::chrono::milliseconds(10), std::chrono::seconds(1));
                 if (!seen.is_running()) idle = std::min(idle, patience);
                 auto polled = queue_->poll_for(idle);
-                const auto keep_alive = keep_alive_.load();
                 if (timed) waited = idle >= keep_alive - waited ? keep_alive : waited + idle;
                 timed_out = timed && !polled && waited == keep_alive;
                 looks_by_itself = !polled;
