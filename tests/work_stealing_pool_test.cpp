@@ -272,12 +272,15 @@ TEST(work_stealing_pool, a_wait_too_deep_for_the_stack_sleeps_until_another_thre
     std::function<int()> descend;
     std::atomic<bool> bottomless = true;
     std::atomic<std::thread::id> deep;
+    std::atomic<int> dived = 0;
     work_stealing_pool pool(
         {.parallelism = 2,
          .thread_factory = named_thread_factory("small", {.stack_size = 1 << 20})});
     fall = [&] { return bottomless ? 1 + pool.submit(fall).get() : 0; };
     descend = [&] {
-        return deep.load() == std::this_thread::get_id() ? 1 + pool.submit(descend).get() : 0;
+        if (deep.load() != std::this_thread::get_id()) return 0;
+        ++dived;
+        return 1 + pool.submit(descend).get();
     };
     EXPECT_THROW(pool.submit(fall).get(), illegal_state);  // both are too deep
     bottomless = false;
@@ -289,12 +292,13 @@ TEST(work_stealing_pool, a_wait_too_deep_for_the_stack_sleeps_until_another_thre
         std::optional<waiting_thread> diver;
         auto depth = pool.submit([&] {
             deep = std::this_thread::get_id();
+            dived = 0;
             diver = waiting_thread::current();
             begun.open();
             return descend();
         });
         ASSERT_TRUE(begun.wait());
-        ASSERT_TRUE(eventually([&] { return diver->waits(); })) << "it has no stack left";
+        ASSERT_TRUE(eventually([&] { return dived > 10 && diver->waits(); })) << "no stack left";
         other.let_go();  // its thread takes the last child, which is not deep there
         EXPECT_GT(depth.get_for(guard), 10) << round;
     }
