@@ -273,9 +273,10 @@ TEST(work_stealing_pool, a_wait_too_deep_for_the_stack_sleeps_until_another_thre
     std::atomic<bool> bottomless = true;
     std::atomic<std::thread::id> deep;
     std::atomic<int> dived = 0;
+    // ThreadSanitizer keeps most of a megabyte of each stack for itself.
     work_stealing_pool pool(
         {.parallelism = 2,
-         .thread_factory = named_thread_factory("small", {.stack_size = 1 << 20})});
+         .thread_factory = named_thread_factory("small", {.stack_size = 4 << 20})});
     fall = [&] { return bottomless ? 1 + pool.submit(fall).get() : 0; };
     descend = [&] {
         if (deep.load() != std::this_thread::get_id()) return 0;
