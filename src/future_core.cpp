@@ -442,19 +442,16 @@ bool future_core::wait_until(steady_time deadline) const {
 /// While it lives, the calling thread stands in the wait graph.
 class [[nodiscard]] future_core::wait_graph_scope {
 public:
-    /// Throws illegal_state if `wanted` cannot complete before the calling thread goes on.
+    /// Throws illegal_state if `wanted` cannot complete before the calling thread goes on. Takes
+    /// memory only then: all waits of all pools come through this one lock.
     wait_graph_scope(thread_control& self, const future_core& wanted) : self_(self) {
         std::lock_guard lock(graph_mutex);
-        std::string path = self.running_future ? quoted(*self.running_future) : "a task";
-        for (const future_core* next = &wanted; next && !next->is_done();) {
-            path += " waits for " + quoted(*next);
+        for (const auto* next = &wanted; next && !next->is_done();) {
             const thread_control* const thread = next->runner();
-            if (!thread) break;
             if (thread == &self)
-                throw illegal_state("tasks wait for each other: " + path +
+                throw illegal_state("tasks wait for each other: " + circle(self, wanted) +
                                     ", which cannot go on before that");
-            path += ", which";
-            next = thread->waits_for;
+            next = thread ? thread->waits_for : nullptr;
         }
         self_.waits_for = &wanted;
     }
@@ -466,6 +463,20 @@ public:
     wait_graph_scope& operator=(const wait_graph_scope&) = delete;
 
 private:
+    /// The tasks on the way from this thread, through what it wants, as far as they are still
+    /// there: those who run them may be about to end them.
+    static std::string circle(const thread_control& self, const future_core& wanted) {
+        std::string path = self.running_future ? quoted(*self.running_future) : "a task";
+        for (const auto* next = &wanted; next;) {
+            path += " waits for " + quoted(*next);
+            const thread_control* const thread = next->runner();
+            if (!thread || thread == &self) break;
+            path += ", which";
+            next = thread->waits_for;
+        }
+        return path;
+    }
+
     thread_control& self_;
 };
 

@@ -10,6 +10,7 @@
 #include <latch>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "support/allocations.hpp"
 #include "support/exceptions.hpp"
 #include "support/pools.hpp"
+#include "support/waiting_call.hpp"
 
 namespace cadre::testing {
 namespace {
@@ -102,6 +104,24 @@ TEST(out_of_memory, an_interrupt_ends_a_wait) {
         EXPECT_THROW(wait(), interrupted);
         EXPECT_FALSE(self.is_interrupted());
     }
+}
+
+TEST(out_of_memory, a_task_can_wait_for_another) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    future_task<int> awaited(named("a name that is not kept in place", [] { return 1; }));
+    auto result = awaited.get_future();
+    std::optional<waiting_thread> waiter;
+    std::latch known(1);
+    auto outer = pool.submit([&] {
+        waiter = waiting_thread::current();
+        known.count_down();
+        const failing_allocation_scope nothing_left(0);
+        return result.get();
+    });
+    known.wait();
+    EXPECT_TRUE(eventually([&] { return outer.is_done() || waiter->waits(); }));
+    awaited();
+    EXPECT_EQ(outer.get(), 1);
 }
 
 TEST(out_of_memory, an_interrupted_close_that_fails_keeps_the_interrupt) {
