@@ -494,7 +494,7 @@ void future_core::wait() const {
         wait_until(forever);
         return;
     }
-    for (;;) {
+    while (!is_done()) {  // a result that is there beats an interrupt, as outside a task
         self.throw_if_interrupted();
         run_deferred_completions();
         const std::uint32_t seen = dispatches();

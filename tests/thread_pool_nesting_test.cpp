@@ -188,6 +188,29 @@ TEST(thread_pool_nesting, a_task_runs_the_continuation_it_waits_for_when_that_is
     EXPECT_EQ(outer.get(), 2);
 }
 
+// The interrupt comes before the worker, which is called for the result, has looked.
+TEST(thread_pool_nesting, a_result_that_is_there_beats_an_interrupt) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    for (int i = 0; i < 100; ++i) {
+        future_task<int> awaited([] { return 1; });
+        auto result = awaited.get_future();
+        std::optional<waiting_thread> waiter;
+        std::optional<thread_handle> worker;
+        gate known;
+        auto outer = pool.submit([&] {
+            waiter = waiting_thread::current();
+            worker = thread_handle::current();
+            known.open();
+            return result.get();
+        });
+        ASSERT_TRUE(known.wait());
+        ASSERT_TRUE(eventually([&] { return waiter->waits(); }));
+        awaited();
+        worker->interrupt();
+        EXPECT_EQ(outer.get(), 1);
+    }
+}
+
 TEST(thread_pool_nesting, a_wait_that_was_given_up_closes_no_circle) {
     thread_pool_executor pool({.core_pool_size = 2});
     shared_future<void> first;
