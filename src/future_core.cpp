@@ -27,16 +27,20 @@
 //
 // Waiting from inside a task. A worker first runs the wanted task in place if that is unstarted
 // in its own pool; a worker of a work-stealing pool runs whatever there is, and may be called back
-// from its sleep, by a nudge, to run more. If it has to block without a time limit, it enters the
-// wait graph: thread -> task it waits for -> thread that runs it -> ... A path that leads back to
-// itself is a cycle; the one lock of the graph makes the last one to enter see it. Controls of
-// threads are reached through word_ under that lock only, and a control is deleted only after
-// taking it once.
+// from its sleep, by a nudge, to run more. While nobody has started the task, the worker looks for
+// it again, after ever longer pauses: it may be sent to the pool only now. If it has to block
+// without a time limit, it enters the wait graph: thread -> task it waits for -> thread that runs
+// it -> ... A path that leads back to itself is a cycle; the one lock of the graph makes the last
+// one to enter see it. Controls of threads are reached through word_ under that lock only, and a
+// control is deleted only after taking it once.
 //
 // Completions run where the task completes. Each may complete further futures, so a chain would
 // recurse; past a depth they are put off and run by the outermost one, or before a wait.
 
 #include <cadre/detail/future_core.hpp>
+
+#include <algorithm>
+#include <chrono>
 
 #include <cadre/detail/schedule_point.hpp>
 #include <cadre/errors.hpp>
@@ -53,6 +57,10 @@ namespace {
 // There before any static is made and after all are gone: threads may end that late.
 constinit std::mutex graph_mutex;
 static_assert(std::is_trivially_destructible_v<std::mutex>);
+
+// Of a worker that waits for a task which nobody has started.
+constexpr std::chrono::nanoseconds first_pause = std::chrono::milliseconds(1);
+constexpr std::chrono::nanoseconds longest_pause = std::chrono::seconds(1);
 
 std::string quoted(const future_core& task) {
     return task.name().empty() ? "an unnamed task" : "'" + std::string(task.name()) + "'";
@@ -494,7 +502,8 @@ void future_core::wait() const {
         wait_until(forever);
         return;
     }
-    while (!is_done()) {  // a result that is there beats an interrupt, as outside a task
+    // A result that is there beats an interrupt, as outside a task.
+    for (auto pause = first_pause; !is_done(); pause = std::min(2 * pause, longest_pause)) {
         self.throw_if_interrupted();
         run_deferred_completions();
         const std::uint32_t seen = dispatches();
@@ -505,11 +514,16 @@ void future_core::wait() const {
         const wait_graph_scope scope(self, *first);
         const helper_scope helped(self);
         if (helped.must_look_again()) continue;
+        // What nobody has started may come into this worker's pool only now, and find nobody else
+        // there to run it. That tells nobody who waits, so they look again from time to time.
+        const bool may_come = self.helper && first->state() == future_state::pending;
+        const auto next_look = may_come ? std::chrono::steady_clock::now() + pause : forever;
         std::unique_lock lock(mutex_);
         if (!watch()) return;
         const auto* own = more_if_any();
         try {
-            changed_.wait(lock, [&] { return is_done() || (own && own->dispatches != seen); });
+            changed_.wait_until(lock, next_look,
+                                [&] { return is_done() || (own && own->dispatches != seen); });
         } catch (const interrupted&) {
             if (!helped.was_called()) throw;
         }

@@ -188,6 +188,25 @@ TEST(thread_pool_nesting, a_task_runs_the_continuation_it_waits_for_when_that_is
     EXPECT_EQ(outer.get(), 2);
 }
 
+TEST(thread_pool_nesting, a_task_may_wait_for_one_that_comes_to_its_pool_later) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    future_task<int> later([] { return 1; });
+    auto result = later.get_future();
+    std::optional<waiting_thread> waiter;
+    gate known;
+    auto outer = pool.submit([&] {
+        waiter = waiting_thread::current();
+        known.open();
+        return result.get();
+    });
+    ASSERT_TRUE(known.wait());
+    ASSERT_TRUE(eventually([&] { return waiter->waits(); }));
+    pool.execute(std::move(later));
+    EXPECT_TRUE(outer.wait_for(guard));
+    pool.shutdown_now();  // ends a wait that nobody else would
+    EXPECT_EQ(outer.get(), 1);
+}
+
 // The interrupt comes before the worker, which is called for the result, has looked.
 TEST(thread_pool_nesting, a_result_that_is_there_beats_an_interrupt) {
     thread_pool_executor pool({.core_pool_size = 1});
