@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include <cadre/errors.hpp>
+
 namespace cadre {
 
 namespace {
@@ -41,6 +43,26 @@ private:
     bool is_there_ = false;
 };
 
+/// While it lives, nobody else moves the clock.
+class [[nodiscard]] manual_clock::moving_scope {
+public:
+    moving_scope(manual_clock& clock, const char* what)
+        : one_at_a_time_(refused_inside(clock, what).advancing_) {}
+
+private:
+    static manual_clock& refused_inside(manual_clock& clock, const char* what) {
+        const std::lock_guard lock(clock.mutex_);  // meanwhile no listener leaves
+        for (const auto* listener : clock.listeners_)
+            if (listener->is_called_inside())
+                throw illegal_state(std::string(what) +
+                                    " was called by a task that runs on this clock, for whose end "
+                                    "it would wait");
+        return clock;
+    }
+
+    const std::lock_guard<std::mutex> one_at_a_time_;
+};
+
 std::chrono::system_clock::time_point manual_clock::default_start() {
     return std::chrono::sys_days(std::chrono::year(2000) / 1 / 1);
 }
@@ -68,13 +90,17 @@ std::chrono::steady_clock::time_point manual_clock::real_time_of(
 void manual_clock::advance(std::chrono::nanoseconds d) {
     if (d.count() < 0)
         throw std::invalid_argument("advance (" + std::to_string(d.count()) + " ns) is negative");
-    const std::lock_guard one_at_a_time(advancing_);
-    go_on_to(d >= detail::forever - now() ? detail::forever : now() + d);
+    const moving_scope moving(*this, "advance");
+    go_on_by(d);
 }
 
 void manual_clock::advance_to(std::chrono::steady_clock::time_point t) {
-    const std::lock_guard one_at_a_time(advancing_);
+    const moving_scope moving(*this, "advance_to");
     go_on_to(t);
+}
+
+void manual_clock::go_on_by(std::chrono::nanoseconds d) {
+    go_on_to(d >= detail::forever - now() ? detail::forever : now() + d);
 }
 
 /// Not to the end of time, at which tasks wait that are never to run.
@@ -88,13 +114,14 @@ void manual_clock::go_on_to(std::chrono::steady_clock::time_point t) {
 }
 
 void manual_clock::advance_to(std::chrono::system_clock::time_point t) {
+    const moving_scope moving(*this, "advance_to");
     const auto rest =
         detail::saturated_difference(t.time_since_epoch(), wall_now().time_since_epoch());
-    if (rest.count() > 0) advance(rest);
+    if (rest.count() > 0) go_on_by(rest);
 }
 
 void manual_clock::set_wall(std::chrono::system_clock::time_point t) {
-    const std::lock_guard one_at_a_time(advancing_);
+    const moving_scope moving(*this, "set_wall");
     wall_start_.store(std::chrono::system_clock::time_point(
         detail::saturated_difference(t.time_since_epoch(), since_start_.load())));
     tell();

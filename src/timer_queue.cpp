@@ -435,6 +435,8 @@ void timer_queue::await_quiet() {
     });
 }
 
+bool timer_queue::is_called_inside() const noexcept { return pool_of_caller() != nullptr; }
+
 // ---- the scheduler, as its tasks see it
 
 namespace {
@@ -448,11 +450,15 @@ bool is_cancelled(const timer_core& timer) {
 
 }  // namespace
 
-run_state timer_queue::pool_state() const {
-    auto* const known = core_.load();
+/// The pool, if the caller is one of its workers, which keep it alive; else null.
+const thread_pool_core* timer_queue::pool_of_caller() const noexcept {
+    const auto* const known = core_.load();
     const auto* self = thread_control::current_if_any();
-    if (known && self && self->helper && self->helper->works_for() == known)
-        return known->state();  // its worker keeps it alive
+    return self && self->helper && self->helper->works_for() == known ? known : nullptr;
+}
+
+run_state timer_queue::pool_state() const {
+    if (const auto* known = pool_of_caller()) return known->state();
     const auto core = pool.lock();
     return core ? core->state() : run_state::terminated;
 }

@@ -108,6 +108,7 @@ public:
     void time_changed() override;
     std::optional<steady_time> next_due() override;
     void await_quiet() override;
+    bool is_called_inside() const noexcept override;
 
     // What the tasks need to know of their scheduler.
     std::atomic<bool> remove_on_cancel = false;
@@ -130,6 +131,7 @@ private:
 
     ~timer_queue() { leave_clock(); }
     std::chrono::nanoseconds wall_offset() const;
+    const thread_pool_core* pool_of_caller() const noexcept;
     run_state pool_state() const;
     bool drop_here(timer_core& timer) noexcept;
     void tell_pool() noexcept;

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/eventually.hpp"
 #include "support/held_task.hpp"
 #include "support/scheduled_pools.hpp"
 #include "support/waiting_call.hpp"
@@ -22,6 +23,7 @@ namespace {
 
 using std::chrono::system_clock;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(manual_clock, stands_still_until_it_is_moved) {
     manual_clock clock;
@@ -248,6 +250,62 @@ TEST(manual_clock, pools_may_come_and_go_while_time_passes) {
     over = true;
     time_passes.join();
     EXPECT_EQ(runs, 100);
+}
+
+TEST(manual_clock, several_threads_may_advance_it_to_one_time) {
+    for (int round = 0; round < 20; ++round) {
+        manual_clock clock;
+        const auto goal = clock.wall_now() + 10h;
+        std::atomic<int> begun = 0;
+        scheduled_pool pool(clock);
+        (void)pool.schedule([&] { EXPECT_TRUE(eventually([&] { return begun == 3; })); }, 1h);
+        std::vector<std::thread> movers;
+        for (int i = 0; i < 3; ++i)
+            movers.emplace_back([&] {
+                ++begun;
+                clock.advance_to(goal);
+            });
+        for (auto& mover : movers) mover.join();
+        EXPECT_EQ(clock.wall_now(), goal);
+    }
+}
+
+TEST(manual_clock, a_task_that_runs_on_it_cannot_move_it) {
+    manual_clock clock;
+    scheduled_pool pool(clock);
+    const auto start = clock.now();
+    const auto wall = clock.wall_now();
+    std::vector<std::string> refusals;
+    const auto try_to = [&](auto move) {
+        try {
+            move();
+        } catch (const illegal_state& e) {
+            refusals.push_back(e.what());
+        }
+    };
+    const auto try_all = [&] {
+        try_to([&] { clock.advance(1h); });
+        try_to([&] { clock.advance_to(start + 1h); });
+        try_to([&] { clock.advance_to(wall + 1h); });
+        try_to([&] { clock.set_wall(wall); });
+    };
+    pool.submit(try_all).get();          // while the clock stands still
+    (void)pool.schedule(try_all, 1min);  // while it is moved
+    clock.advance(1min);
+    EXPECT_EQ(clock.now(), start + 1min);
+    ASSERT_EQ(refusals.size(), 8u);
+    for (const auto& refusal : refusals) EXPECT_THAT(refusal, HasSubstr("runs on this clock"));
+}
+
+TEST(manual_clock, a_task_on_another_clock_may_move_it) {
+    manual_clock clock;
+    manual_clock other;
+    scheduled_pool pool(clock);
+    scheduled_pool elsewhere(other);
+    int runs = 0;
+    (void)pool.schedule([&] { ++runs; }, 1h);
+    elsewhere.submit([&] { clock.advance(1h); }).get();
+    EXPECT_EQ(runs, 1);
 }
 
 TEST(manual_clock, goes_to_the_end_of_time_and_not_past_it) {

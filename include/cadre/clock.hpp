@@ -17,6 +17,8 @@ public:
     virtual std::optional<std::chrono::steady_clock::time_point> next_due() = 0;
     /// Returns when all that is due by now has been done.
     virtual void await_quiet() = 0;
+    /// True if the calling thread does some of that itself, and would wait for its own end.
+    virtual bool is_called_inside() const noexcept { return false; }
 
 protected:
     ~clock_listener() = default;

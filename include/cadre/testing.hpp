@@ -27,7 +27,7 @@ namespace cadre {
 /// A pool's destructor waits until its one-shots have run, which on a clock that stands still they
 /// never do: call shutdown_now() if some may be left.
 /// The clock must outlive the schedulers that use it. All members may be called from any thread,
-/// but not from tasks that run on it where it says so.
+/// but tasks that run on it must not move it.
 class CADRE_API manual_clock final : public scheduler_clock {
 public:
     /// Starts at midnight of 1 January 2000, UTC, unless told otherwise.
@@ -37,8 +37,8 @@ public:
     std::chrono::system_clock::time_point wall_now() const override;
 
     /// Moves time on by d, from one time that a scheduler waits for to the next; at each, waits
-    /// until all that is due has run. Not from a task that runs on this clock.
-    /// Throws std::invalid_argument if d is negative.
+    /// until all that is due has run. Throws std::invalid_argument if d is negative, illegal_state
+    /// in a task that runs on this clock: it would wait for itself.
     void advance(std::chrono::nanoseconds d);
     template <class Rep, class Period>
     void advance(std::chrono::duration<Rep, Period> d) {
@@ -50,7 +50,7 @@ public:
     /// The same, up to this time of day.
     void advance_to(std::chrono::system_clock::time_point t);
     /// Sets the wall clock, forwards or backwards, while no steady time passes; then waits until
-    /// all that became due by it has run. Not from a task that runs on this clock.
+    /// all that became due by it has run. Throws illegal_state in a task that runs on this clock.
     void set_wall(std::chrono::system_clock::time_point t);
 
     std::chrono::steady_clock::time_point real_time_of(
@@ -60,9 +60,11 @@ public:
 
 private:
     class telling_scope;
+    class moving_scope;
 
     static std::chrono::system_clock::time_point default_start();
     void tell();
+    void go_on_by(std::chrono::nanoseconds d);
     void go_on_to(std::chrono::steady_clock::time_point t);
     std::chrono::steady_clock::time_point next_due();
     std::vector<clock_listener*> listeners() const;
