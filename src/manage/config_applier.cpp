@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <memory>
+#include <new>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "manage/registry_core.hpp"
@@ -91,18 +94,23 @@ config_problem located(const std::string& refusal, const configuration& wanted) 
 }  // namespace
 
 apply_result config_applier::apply(const configuration& wanted, const change_origin& origin) {
-    // A pool that leaves while we are at it is no fault of the documents. Each time one has left,
-    // so it is not tried for ever unless pools come and go without end.
+    // A pool that leaves while we are at it, or that the code registers before we can make it, is
+    // no fault of the documents. Each time one has left or come, so it is not tried for ever unless
+    // pools come and go without end.
     constexpr int attempts = 1000;
     for (int i = 1;; ++i) {
         forget_what_is_gone();
         const auto plans = plan(wanted);
+        const auto to_be_made = missing(wanted);
         try {
-            note(plans, carry_out(plans, missing(wanted), wanted.limits, origin));
+            note(plans, carry_out(plans, to_be_made, wanted.limits, origin));
             return result_of(wanted);
         } catch (const std::exception& refused) {
-            const bool same_pools = std::all_of(
-                plans.begin(), plans.end(), [](const auto& p) { return p.pool->is_registered(); });
+            const bool same_pools =
+                std::all_of(plans.begin(), plans.end(),
+                            [](const auto& p) { return p.pool->is_registered(); }) &&
+                std::all_of(to_be_made.begin(), to_be_made.end(),
+                            [&](const auto& spec) { return registry_.find(spec.name) == nullptr; });
             if (!same_pools && i < attempts) continue;
             if (const auto* error = dynamic_cast<const configuration_error*>(&refused))
                 throw *error;
@@ -294,7 +302,15 @@ std::vector<pool_spec> config_applier::missing(const configuration& wanted) cons
 }
 
 void config_applier::create(const pool_spec& spec, const change_origin& origin) {
-    auto& entered = known(registry_.create(spec, origin));
+    std::shared_ptr<managed_pool> made;
+    try {
+        made = registry_.create(spec, origin);
+    } catch (const std::bad_alloc&) {
+        throw std::runtime_error("pool '" + spec.name + "': there is no memory for it");
+    } catch (const std::system_error& failed) {  // a thread that cannot be had
+        throw std::runtime_error("pool '" + spec.name + "': " + failed.what());
+    }
+    auto& entered = known(made);
     entered.made_as = spec;
     entered.from_documents = spec.settings;
     entered.was_tried = true;

@@ -121,5 +121,23 @@ TEST_F(config_manager_pools, are_configured_again_after_something_that_is_no_exc
     EXPECT_EQ(settings().core_pool_size, 1);
 }
 
+TEST_F(config_manager_pools,
+       that_the_code_registers_just_before_a_document_makes_them_are_its_own) {
+    manage_with("pools: {orders: {}}");
+    const auto quicker = registry_.on_change([this](const change_record& record) {
+        if (record.kind == change_kind::registered && record.pool == "mail" &&
+            !registry_.find("news"))
+            registry_.create({.name = "news", .settings = {.core_pool_size = 1}});
+    });
+    base_->give(
+        "pools: {mail: {core_pool_size: 3, auto_create: true}, "
+        "news: {core_pool_size: 2, maximum_pool_size: 5, auto_create: true}}");
+    EXPECT_EQ(problems(), "");
+    EXPECT_EQ(registry_.at("mail")->settings().core_pool_size, 3);
+    EXPECT_EQ(registry_.at("news")->settings().maximum_pool_size, 5);
+    base_->give("pools: {mail: {}}");
+    EXPECT_EQ(registry_.at("news")->settings().core_pool_size, 1) << "as the code made it";
+}
+
 }  // namespace
 }  // namespace cadre::manage
