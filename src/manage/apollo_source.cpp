@@ -29,6 +29,19 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
+/// Of a text with commas between them; blanks around them are none of theirs.
+std::vector<std::string> parts_of(std::string_view text) {
+    std::vector<std::string> parts;
+    while (!text.empty()) {
+        auto part = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(part.size() + 1, text.size()));
+        while (part.starts_with(' ')) part.remove_prefix(1);
+        while (part.ends_with(' ')) part.remove_suffix(1);
+        if (!part.empty()) parts.emplace_back(part);
+    }
+    return parts;
+}
+
 class apollo_fetcher final : public document_fetcher {
 public:
     apollo_fetcher(apollo_source_options options)
@@ -41,6 +54,8 @@ public:
                                          options_.cluster, options_.name_space)) {
         for (const auto& url : options_.config_services)
             services_.push_back(base_url(url, "config_services"));
+        if (!services_.empty()) return;
+        for (const auto& url : parts_of(options_.meta)) metas_.push_back(base_url(url, "meta"));
     }
 
     std::optional<config_document> fetch(const stop_signal& stop) override {
@@ -103,25 +118,40 @@ private:
     }
 
     void find_services() {
-        if (options_.meta.empty() || (!services_.empty() && clock::now() < find_again_at_)) return;
+        if (metas_.empty() || (!services_.empty() && clock::now() < find_again_at_)) return;
+        std::string error;
+        for (std::size_t attempt = 0; attempt < metas_.size(); ++attempt) {
+            try {
+                services_ = services_by(metas_[meta_at_ % metas_.size()]);
+                error.clear();
+                break;
+            } catch (const http_failure& failure) {
+                error = failure.what();
+                ++meta_at_;
+            }
+        }
+        if (!error.empty() && services_.empty()) throw http_failure(error);
+        find_again_at_ = clock::now() + std::chrono::minutes(5);  // those of before may do
+    }
+
+    /// What a meta server says. An entry that is no address does not spoil the others.
+    std::vector<std::string> services_by(const std::string& meta) {
         const std::string target = "/services/config?appId=" + percent_encoded(options_.app_id) +
                                    "&ip=" + percent_encoded(options_.ip);
-        try {
-            const auto response = client_->send({.url = options_.meta + target});
-            if (response.status != 200) throw http_failure(unexpected(response, options_.meta));
-            std::vector<std::string> found;
-            for (const auto& service : json_answer(response.body, options_.meta).items)
+        const auto response = client_->send({.url = meta + target});
+        if (response.status != 200) throw http_failure(unexpected(response, meta));
+        std::vector<std::string> found;
+        std::string error = shown_url(meta) + " knows no config service";
+        for (const auto& service : json_answer(response.body, meta).items) {
+            try {
                 found.push_back(base_url(text_at(service, "homepageUrl"), "homepageUrl"));
-            if (found.empty())
-                throw http_failure(shown_url(options_.meta) + " knows no config service");
-            std::shuffle(found.begin(), found.end(), random_);  // so that a fleet is spread
-            services_ = std::move(found);
-        } catch (const http_failure&) {
-            if (services_.empty()) throw;  // else those of before may do
-        } catch (const std::invalid_argument& refused) {
-            if (services_.empty()) throw http_failure(refused.what());
+            } catch (const std::invalid_argument& refused) {
+                error = refused.what();
+            }
         }
-        find_again_at_ = clock::now() + std::chrono::minutes(5);
+        if (found.empty()) throw http_failure(error);
+        std::shuffle(found.begin(), found.end(), random_);  // so that a fleet is spread
+        return found;
     }
 
     /// Reads the release, from the service that was last asked or else from any other.
@@ -255,6 +285,8 @@ private:
     const std::string watched_;
     const std::filesystem::path cache_;
     std::optional<http_client> client_;
+    std::vector<std::string> metas_;  ///< none, if the services were named
+    std::size_t meta_at_ = 0;         ///< the meta server to ask next
     std::vector<std::string> services_;
     std::size_t at_ = 0;  ///< the service to ask next
     clock::time_point find_again_at_ = {};
@@ -316,12 +348,8 @@ std::unique_ptr<config_source> apollo_source(apollo_source_options options) {
     if (!detail::is_app_id(options.app_id))
         throw std::invalid_argument("app_id (" + options.app_id +
                                     ") must be of letters, digits, _, - and, not first, dots");
-    if (options.config_services.empty() && options.meta.empty())
+    if (options.config_services.empty() && detail::parts_of(options.meta).empty())
         throw std::invalid_argument("apollo needs a meta server or config services");
-    if (options.config_services.empty())
-        options.meta = detail::base_url(std::move(options.meta), "meta");
-    else
-        options.meta.clear();
     if (options.cluster.empty()) options.cluster = "default";
     // The service takes the suffix off, in any case of letters, and answers without it.
     constexpr std::string_view suffix = ".properties";
@@ -331,6 +359,10 @@ std::unique_ptr<config_source> apollo_source(apollo_source_options options) {
         if (part->empty() || part->find('/') != std::string::npos)
             throw std::invalid_argument("\"" + *part + "\" is no name of a namespace or cluster");
     detail::apollo_format(options.name_space);
+    detail::check_above_zero(options.timeout, "timeout");
+    detail::check_above_zero(options.long_poll, "long_poll");
+    detail::check_above_zero(options.refresh, "refresh");
+    detail::check_above_zero(options.pace, "pace");
     const std::string name = "apollo:" + options.app_id + "/" +
                              (options.cluster == "default" ? "" : options.cluster + "/") +
                              options.name_space;
@@ -360,12 +392,7 @@ apollo_source_options apollo_source_options::from_environment(
         options.cluster = cluster;
     else if (!machine.data_center.empty())
         options.cluster = machine.data_center;
-    std::string services = variable("APOLLO_CONFIG_SERVICE");
-    while (!services.empty()) {
-        const std::string service = services.substr(0, services.find(','));
-        services.erase(0, service.size() + 1);
-        if (!service.empty()) options.config_services.push_back(service);
-    }
+    options.config_services = detail::parts_of(variable("APOLLO_CONFIG_SERVICE"));
     return options;
 }
 

@@ -86,6 +86,7 @@ std::unique_ptr<config_source> consul_source(consul_source_options options) {
     if (options.wait < std::chrono::seconds(1) || options.wait > std::chrono::minutes(10))
         throw std::invalid_argument("wait (" + std::to_string(options.wait.count()) +
                                     "s) must be from 1s to 10m");
+    detail::check_above_zero(options.pace, "pace");
     const auto format = options.format ? *options.format : format_of(options.key);
     const std::string name = "consul:" + options.key;
     const bool required = options.required;

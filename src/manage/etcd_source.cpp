@@ -181,6 +181,9 @@ private:
 
 std::unique_ptr<config_source> etcd_source(etcd_source_options options) {
     if (options.key.empty()) throw std::invalid_argument("key must not be empty");
+    detail::check_above_zero(options.timeout, "timeout");
+    detail::check_above_zero(options.renew_watch, "renew_watch");
+    detail::check_above_zero(options.pace, "pace");
     const auto format = options.format ? *options.format : format_of(options.key);
     const std::string name = "etcd:" + options.key;
     const bool required = options.required;

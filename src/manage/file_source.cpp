@@ -154,6 +154,7 @@ private:
 std::unique_ptr<config_source> file_source(file_source_options options) {
     const auto format =
         options.format ? *options.format : format_of(options.path.filename().string());
+    detail::check_above_zero(options.poll, "poll");
     const std::string name = "file:" + options.path.string();
     const bool required = options.required;
     const auto backoff = options.backoff;

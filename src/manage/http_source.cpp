@@ -32,7 +32,10 @@ public:
             answered_ = !options_.required;  // else the loop makes the pauses
             return config_document{.format = format_, .exists = false};
         }
-        if (response.status != 200) throw http_failure(unexpected(response, options_.url));
+        if (response.status != 200) {
+            etag_.clear();  // which the server may have stumbled over
+            throw http_failure(unexpected(response, options_.url));
+        }
         answered_ = true;
         etag_ = response.header("etag");
         config_document document{.text = std::move(response.body), .format = format_};
@@ -56,7 +59,9 @@ private:
 }  // namespace detail
 
 std::unique_ptr<config_source> http_source(http_source_options options) {
-    options.url = detail::base_url(std::move(options.url), "url");
+    static_cast<void>(detail::base_url(options.url, "url"));  // or it throws
+    detail::check_above_zero(options.interval, "interval");
+    detail::check_above_zero(options.timeout, "timeout");
     const std::string name = detail::shown_url(options.url);
     const auto format = options.format ? *options.format : format_of(name);
     const bool required = options.required;

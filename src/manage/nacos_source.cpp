@@ -196,6 +196,9 @@ private:
 std::unique_ptr<config_source> nacos_source(nacos_source_options options) {
     if (options.data_id.empty()) throw std::invalid_argument("data_id must not be empty");
     if (options.group.empty()) throw std::invalid_argument("group must not be empty");
+    detail::check_above_zero(options.long_poll, "long_poll");
+    detail::check_above_zero(options.interval, "interval");
+    detail::check_above_zero(options.pace, "pace");
     const auto format = options.format ? *options.format : format_of(options.data_id);
     const std::string name =
         "nacos:" + (options.namespace_id.empty() ? "" : options.namespace_id + "/") +

@@ -162,6 +162,12 @@ std::chrono::milliseconds source_loop::pause() {
     return std::chrono::milliseconds(part(random_));
 }
 
+void check_above_zero(std::chrono::milliseconds time, const char* option) {
+    if (time.count() <= 0)
+        throw std::invalid_argument(std::string(option) + " (" + std::to_string(time.count()) +
+                                    "ms) must be above zero");
+}
+
 namespace {
 
 class embedded_fetcher final : public document_fetcher {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -67,5 +68,8 @@ private:
     std::mutex joining_;  // held to join: a second stop() waits for the first
     std::thread thread_;
 };
+
+/// Throws std::invalid_argument otherwise: a source would ask without a pause, or wait for ever.
+void check_above_zero(std::chrono::milliseconds time, const char* option);
 
 }  // namespace cadre::manage::detail

@@ -105,6 +105,32 @@ TEST(apollo_source, asks_the_meta_server_until_it_knows_a_service) {
     EXPECT_EQ(apollo.requests("/services").at(0).query.at("appId"), "shop");
 }
 
+TEST(apollo_source, asks_the_next_of_several_meta_servers) {
+    apollo_standin apollo;
+    apollo.publish("one");
+    auto options = asking(apollo);
+    options.meta = "http://127.0.0.1:1, " + apollo.url() + "/";
+    options.config_services.clear();
+    const auto source = apollo_source(options);
+    received_documents received(*source);
+    ASSERT_TRUE(received.newest_is("one"));
+    EXPECT_EQ(source->health().failures, 0);
+}
+
+TEST(apollo_source, takes_the_addresses_that_are_some_from_a_meta_server) {
+    apollo_standin apollo;
+    apollo.publish("one");
+    apollo.inject("/services", {.body = R"([{"homepageUrl":null},{"homepageUrl":")" + apollo.url() +
+                                        R"(/"},{"homepageUrl":"ftp://x"}])"});
+    auto options = asking(apollo);
+    options.meta = apollo.url();
+    options.config_services.clear();
+    const auto source = apollo_source(options);
+    received_documents received(*source);
+    ASSERT_TRUE(received.newest_is("one"));
+    EXPECT_EQ(source->health().last_error, "");
+}
+
 TEST(apollo_source, does_not_lose_a_release_that_another_service_has_not_seen_yet) {
     apollo_standin quick;
     apollo_standin slow;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -74,6 +75,44 @@ TEST(http_source, refuses_an_answer_without_end_and_urls_of_other_kinds) {
     EXPECT_TRUE(fails_with(*source, "more than 4194304 bytes"));
     EXPECT_THROW(http_source({.url = "file:///etc/pools.yaml"}), std::invalid_argument);
     EXPECT_THROW(http_source({.url = "http://127.0.0.1/pools"}), std::invalid_argument);
+}
+
+TEST(http_source, asks_for_the_very_url) {
+    file_server server;
+    server.set("one");
+    const std::string asked = "/shop/?path=pools/";
+    const auto source = http_source({.url = server.url() + asked,
+                                     .format = document_format::yaml,
+                                     .interval = 1ms,
+                                     .backoff = quick_backoff});
+    received_documents received(*source);
+    ASSERT_TRUE(received.newest_is("one"));
+    EXPECT_EQ(server.requests()[0].target, asked);
+}
+
+TEST(http_source, asks_without_the_etag_after_it_was_refused_with_it) {
+    file_server server;
+    server.set("one");
+    const auto source = http_source({.url = server.url() + "/pools.yaml",
+                                     .interval = 1ms,
+                                     .timeout = testing::guard,
+                                     .backoff = quick_backoff});
+    received_documents received(*source);
+    ASSERT_TRUE(received.newest_is("one"));
+    server.inject({.status = 431});
+    EXPECT_TRUE(eventually([&] {  // the first, and the one after the refusal
+        const auto asked = server.requests();
+        return std::count_if(asked.begin(), asked.end(), [](const auto& request) {
+                   return !request.headers.contains("if-none-match");
+               }) == 2;
+    }));
+}
+
+TEST(config_source, does_not_ask_without_a_pause_or_wait_for_ever) {
+    EXPECT_THROW(http_source({.url = "http://h/a.yaml", .interval = 0ms}), std::invalid_argument);
+    EXPECT_THROW(http_source({.url = "http://h/a.yaml", .timeout = 0ms}), std::invalid_argument);
+    EXPECT_THROW(consul_source({.key = "a.yaml", .pace = -1ms}), std::invalid_argument);
+    EXPECT_THROW(nacos_source({.data_id = "a.yaml", .interval = 0ms}), std::invalid_argument);
 }
 
 TEST(http_source, tells_of_a_server_that_is_not_there) {

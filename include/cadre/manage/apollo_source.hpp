@@ -12,7 +12,8 @@ namespace cadre::manage {
 
 /// Which namespace of which Apollo, and how it is asked.
 struct CADRE_API apollo_source_options {
-    /// Says where the config services are; asked again every five minutes.
+    /// Says where the config services are; asked again every five minutes. Several, with commas
+    /// between: the next is asked if one fails.
     std::string meta = {};
     /// The config services themselves; then no meta server is asked.
     std::vector<std::string> config_services = {};
