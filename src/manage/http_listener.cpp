@@ -8,7 +8,8 @@
 //     thread;
 //   - it reads through a bounded_stream, which has one deadline for the whole of a request (its own
 //     timeouts start anew with each byte) and a number of bytes, for the head and then for the
-//     body; and which lets it see no head that could be read in two ways;
+//     body; and which lets it see no head that could be read in two ways. What comes after the head
+//     of a request without a body is the next one, and waits for its turn;
 //   - all waits also wait for the eventfd `stop`, so that ending it needs no patience.
 //
 // Its routes are regular expressions, matched by recursion; we give it two that match anything
@@ -55,6 +56,7 @@ const char* reason_of(int status) {
 }
 
 constexpr std::size_t max_path = 512;
+constexpr int most_requests = 1000;                         // of one connection
 constexpr std::size_t most_drained = std::size_t{1} << 20;  // of who is refused
 
 /// Set while the accepting thread handles a connection that found no thread.
@@ -174,6 +176,10 @@ public:
         if (stop_ < 0) throw std::runtime_error("http: no eventfd could be made");
         new_task_queue = [this] { return new connections(options_.max_connections, waiting_); };
         set_payload_max_length(options_.max_body);
+        // Not for httplib, which serves no connection of ours: it tells clients of it.
+        set_keep_alive_max_count(most_requests);
+        set_keep_alive_timeout(
+            std::chrono::floor<std::chrono::seconds>(options_.idle_timeout).count());
         set_default_headers({{"Cache-Control", "no-store"},
                              {"X-Content-Type-Options", "nosniff"},
                              {"X-Frame-Options", "DENY"},
@@ -245,7 +251,7 @@ private:
         if (refusing)
             send_refusal(socket, {.status = 503, .why = "too many are asking"});
         else
-            for (int i = 0; i < 1000 && serve_one(socket); ++i) {}
+            serve(socket);
         ::shutdown(socket, SHUT_RDWR);
         ::close(socket);
         return true;
@@ -276,11 +282,19 @@ private:
         }
     }
 
-    /// True if the connection may be used again.
-    bool serve_one(socket_t socket) {
+    void serve(socket_t socket) {
+        std::string early;
+        for (int left = most_requests; left > 0 && serve_one(socket, early, left == 1); --left) {}
+    }
+
+    /// `early` is what has come of the next request already: some send it before they have read
+    /// the answer to the one before. True if the connection may be used again.
+    bool serve_one(socket_t socket, std::string& early, bool is_last) {
         waiting_connections::scope waits(waiting_, socket);
-        if (!await(socket, POLLIN, stop_, steady::now() + options_.idle_timeout)) return false;
-        bounded_stream stream(socket, stop_, steady::now() + options_.request_timeout);
+        if (early.empty() && !await(socket, POLLIN, stop_, steady::now() + options_.idle_timeout))
+            return false;
+        bounded_stream stream(socket, stop_, steady::now() + options_.request_timeout,
+                              std::move(early));
         const auto refusal = stream.read_head(options_.max_head, options_.max_body);
         if (refusal.status != 0) {
             if (!refusal.why.empty() && waits.over()) {
@@ -294,7 +308,11 @@ private:
         const bool served = process_request(stream, false, closed, [&](httplib::Request& request) {
             // Called when the head is read. A body that is not read would be taken for the next
             // request; so after any body the connection ends.
-            keep = !has_body(request);
+            keep = !has_body(request) && !is_last;
+            if (!keep) {  // and the client is told so
+                request.headers.erase("Connection");
+                request.set_header("Connection", "close");
+            }
             // Without a length there is no body; httplib would wait for one to the end.
             if (!has_body(request)) request.set_header("Content-Length", "0");
             current_wait = &waits;
@@ -302,7 +320,9 @@ private:
             request.headers.erase("Accept-Encoding");  // no compression on the way to a neighbour
         });
         current_wait = nullptr;
-        return served && keep && !closed && !stream.has_more();
+        early = stream.rest();
+        if (served && !keep) drain(socket);
+        return served && keep && !closed;
     }
 
     waiting_connections waiting_;

@@ -38,8 +38,9 @@ inline bool await(int socket, short events, int stop, steady::time_point deadlin
 /// httplib sees a byte of it.
 class bounded_stream final : public httplib::Stream {
 public:
-    bounded_stream(int socket, int stop, steady::time_point deadline)
-        : socket_(socket), stop_(stop), deadline_(deadline) {}
+    /// `received` is what was read of it already.
+    bounded_stream(int socket, int stop, steady::time_point deadline, std::string received)
+        : socket_(socket), stop_(stop), deadline_(deadline), received_(std::move(received)) {}
 
     /// Waits for the head, up to so many bytes. Status 0 if it is in order; a refusal without words
     /// if nobody is there any more to hear it.
@@ -98,9 +99,11 @@ public:
     }
     socket_t socket() const override { return socket_; }
 
-    bool has_more() const { return position_ < received_.size(); }
+    /// What has come and was not given on.
+    std::string rest() const { return received_.substr(position_); }
 
 private:
+    bool has_more() const { return position_ < received_.size(); }
     void tell_end(int (*which)(int, sockaddr*, socklen_t*), std::string& ip, int& port) const {
         sockaddr_storage end = {};
         auto* const address = reinterpret_cast<sockaddr*>(&end);

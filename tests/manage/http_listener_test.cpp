@@ -56,12 +56,38 @@ TEST(http_listener, keeps_a_connection_for_the_next_request) {
     }
 }
 
+TEST(http_listener, answers_requests_that_come_together_one_after_the_other) {
+    http_listener listener({}, echo);
+    raw_http client(listener.port());
+    std::string together;
+    for (int i = 0; i < 300; ++i)
+        together += "GET /" + std::to_string(i) + " HTTP/1.1\r\nHost: h\r\n\r\n";
+    client.send(together.substr(0, together.size() - 20));
+    for (int i = 0; i < 299; ++i)
+        ASSERT_NE(client.read_answer().find("GET|/" + std::to_string(i) + "|"), std::string::npos);
+    client.send(together.substr(together.size() - 20));
+    EXPECT_NE(client.read_answer().find("GET|/299|"), std::string::npos);
+}
+
+TEST(http_listener, says_so_when_it_ends_a_connection) {
+    http_listener listener({}, echo);
+    raw_http client(listener.port());
+    const std::string says_so = "Connection: close\r\n";
+    for (int i = 1; i < 1000; ++i) {
+        client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+        ASSERT_EQ(client.read_answer().find(says_so), std::string::npos) << i;
+    }
+    client.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: keep-alive\r\n\r\n");
+    EXPECT_NE(client.read_all().find(says_so), std::string::npos);
+}
+
 TEST(http_listener, reads_a_body_and_then_ends_the_connection) {
     http_listener listener({}, echo);
     raw_http client(listener.port());
     client.send("PATCH /p HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello");
     const auto answer = client.read_all();
     EXPECT_NE(answer.find("PATCH|/p|h||127.0.0.1|hello"), std::string::npos) << answer;
+    EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos) << answer;
 }
 
 TEST(http_listener, takes_no_body_for_the_next_request) {
