@@ -2,7 +2,9 @@
 #include "manage/http_api.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <set>
 #include <stdexcept>
 
 #include "manage/config_view.hpp"
@@ -48,13 +50,18 @@ std::shared_ptr<managed_pool> pool_named(const pool_registry& registry, const st
 json body_of(const http_request& request) {
     if (!request.content_type.starts_with("application/json"))
         throw bad_request("the Content-Type must be application/json");
-    const auto shallow = [](int depth, json::parse_event_t, const json&) {
+    std::array<std::set<std::string>, deepest_body + 2> keys;  // of the object at each depth
+    const auto check = [&](int depth, json::parse_event_t event, const json& parsed) {
         if (depth > deepest_body) throw bad_request("the body is nested too deeply");
+        const auto level = static_cast<std::size_t>(depth);
+        if (event == json::parse_event_t::object_start) keys.at(level + 1).clear();
+        if (event == json::parse_event_t::key && !keys.at(level).insert(parsed).second)
+            throw bad_request("the body has the key " + dump(parsed) + " twice");
         return true;
     };
     json body;
     try {
-        body = json::parse(request.body.empty() ? "{}" : request.body, shallow);
+        body = json::parse(request.body.empty() ? "{}" : request.body, check);
     } catch (const json::exception&) {
         throw bad_request("the body is no JSON");
     }

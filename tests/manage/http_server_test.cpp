@@ -392,6 +392,17 @@ TEST_F(http_server_test, says_what_is_wrong_with_a_change) {
     EXPECT_EQ(pool_->settings().core_pool_size, 2);
 }
 
+TEST_F(http_server_test, refuses_a_key_that_is_there_twice) {
+    const auto twice = patch("/api/pools/orders", R"({"core_pool_size":3,"core_pool_size":4})");
+    EXPECT_EQ(twice.status, 400);
+    EXPECT_THAT(twice.text, HasSubstr("core_pool_size"));
+    EXPECT_EQ(patch("/api/pools", R"({"pools":{"orders":{},"orders":{}}})").status, 400);
+    EXPECT_EQ(pool_->settings().core_pool_size, 2);
+    registry_.create({.name = "mail"});
+    const auto of_two = R"({"pools":{"orders":{"core_pool_size":1},"mail":{"core_pool_size":1}}})";
+    EXPECT_EQ(patch("/api/pools?dry_run=true", of_two).status, 200);
+}
+
 TEST_F(http_server_test, refuses_a_change_to_what_somebody_else_has_changed) {
     const auto seen = std::to_string(pool_->revision());
     pool_->reconfigure({.core_pool_size = 1});
