@@ -117,7 +117,9 @@ exit_code show(const context& c, const std::string& pool) {
     if (!p.at("tasks").empty()) c.out << tasks.to_string() << "\n";
     for (const auto& a : p.at("alarm_list"))
         c.out << (a.at("firing").get<bool>() ? "alarm " : "alarm, over: ") << text_of(a.at("type"))
-              << ": " << text_of(a.at("message")) << "\n";
+              << ": " << text_of(a.at("message"))
+              << (a.at("task") == "" ? "" : ", task " + text_of(a.at("task"))) << "\n";
+    if (!p.at("alarm_list").empty()) c.out << "\n";
     print_history(c.out, p.at("history"));
     return success;
 }
@@ -217,12 +219,13 @@ exit_code top(const context& c, const top_options& options) {
             ::localtime_r(&now, &parts);
             std::array<char, 16> clock = {};
             std::strftime(clock.data(), clock.size(), "%H:%M:%S", &parts);
-            if (options.on_terminal) c.out << "\033[H\033[2J";
+            // What is wider than the terminal it cuts, for the time of this table.
+            if (options.on_terminal) c.out << "\033[?7l\033[H\033[2J";
             c.out << clock.data() << "  " << pools.at("pools").size() << " pools, revision "
                   << text_of(pools.at("revision")) << memory_of(pools.at("process"))
                   << (options.on_terminal ? "; Ctrl-C ends" : "") << "\n\n"
                   << pool_table(pools.at("pools")).to_string();
-            if (!options.on_terminal) c.out << "\n";
+            c.out << (options.on_terminal ? "\033[?7h" : "\n");
         }
         c.out.flush();
         if (round == options.rounds || !options.wait(options.interval)) return success;

@@ -94,7 +94,8 @@ void add_commands(CLI::App& app, arguments& a, command& chosen) {
     auto* live = add("top", "all pools, again and again", [&](auto& c) { return watch(c, a); });
     live->add_option("--interval", a.interval, "seconds between two looks")
         ->check(CLI::Range(0.1, 3600.0));
-    live->add_option("--rounds", a.rounds, "end after so many looks; 0: never");
+    live->add_option("--rounds", a.rounds, "end after so many looks; 0: never")
+        ->check(CLI::NonNegativeNumber);
     add("list", "all pools, once", [](auto& c) { return list(c); });
     add("show", "a pool: settings, workers, queue, tasks, history",
         [&](auto& c) { return show(c, a.pool); })
@@ -125,7 +126,7 @@ void add_commands(CLI::App& app, arguments& a, command& chosen) {
     auto* back = add("rollback", "settings back to those of a revision (default: before the last)",
                      [&](auto& c) { return rollback(c, a.pool, a.revision, a.dry_run); });
     back->add_option("POOL", a.pool)->required();
-    back->add_option("REVISION", a.revision);
+    back->add_option("REVISION", a.revision)->check(CLI::PositiveNumber);
     changes(back);
     add("advise", "what could be better; ends with 1 if anything",
         [](auto& c) { return advise(c); });
@@ -172,7 +173,9 @@ int run(int argc, char** argv) {
     }
     try {
         const auto server = connect(a);
-        return chosen({server, std::cout, a.as_json});
+        const auto code = chosen({server, std::cout, a.as_json});
+        if (!std::cout.flush()) throw failure(unreachable, "the answer cannot be written");
+        return code;
     } catch (const failure& ended) {
         if (!a.as_json) throw;
         std::cout << dumped({{"error", ended.what()}, {"exit_code", ended.code()}}) << "\n";

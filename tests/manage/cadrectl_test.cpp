@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <latch>
 #include <sstream>
 
 #include <unistd.h>
@@ -230,6 +231,34 @@ TEST_F(cadrectl_test, watches_for_so_many_rounds_or_until_told_to_end) {
     EXPECT_EQ(waits, 2);
     EXPECT_EQ(top(as(true), {.wait = [](auto) { return false; }}), success);
     EXPECT_THAT(output(), AllOf(HasSubstr("orders"), HasSubstr(", memory "), HasSubstr("iB")));
+}
+
+TEST_F(cadrectl_test, has_a_terminal_cut_lines_that_are_too_long_for_it) {
+    EXPECT_EQ(top(as(), {.on_terminal = true, .wait = [](auto) { return false; }}), success);
+    EXPECT_THAT(output(),
+                AllOf(::testing::StartsWith("\033[?7l"), ::testing::EndsWith("\033[?7h")));
+}
+
+TEST_F(cadrectl_test, names_the_task_of_an_alarm) {
+    cadre::manage::alarm_engine alarms(
+        registry_,
+        {.rules = {{.type = cadre::manage::alarm_type::liveness, .threshold = 25}}, .interval = {}},
+        {});
+    const http_server server(registry_,
+                             {.port = 0, .alarms = &alarms, .log = [](const std::string&) {}});
+    const client asking(server.url(), "", 30);
+    std::latch begun(1);
+    std::latch over(1);
+    const auto busy = pool_->executor()->submit(named("copy", [&] {
+        begun.count_down();
+        over.wait();
+    }));
+    begun.wait();
+    alarms.check();
+    over.count_down();
+    EXPECT_EQ(show({asking, out_, false}, "orders"), success);
+    EXPECT_THAT(output(),
+                HasSubstr("alarm liveness: 1 of 4 threads are active (threshold 25), task copy\n"));
 }
 
 TEST_F(cadrectl_test, says_when_there_is_nothing_to_advise) {
