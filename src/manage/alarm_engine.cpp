@@ -188,14 +188,17 @@ alarm_core::finding alarm_core::find(const alarm_rule& rule, const sighting& s) 
                 s.longest.task);
         case alarm_type::stuck_worker:
             return level(seconds(s.longest.age), seconds(rule.limit),
-                         "thread " + s.longest.thread + " has been running a task for " +
-                             short_number(seconds(s.longest.age)) + " s",
+                         s.longest.busy
+                             ? "thread " + s.longest.thread + " has been running a task for " +
+                                   short_number(seconds(s.longest.age)) + " s"
+                             : "no thread is running a task",
                          s.longest.task);
         case alarm_type::oldest_wait:
-            return level(
-                seconds(s.oldest_wait), seconds(rule.limit),
-                "a task has been waiting for " + short_number(seconds(s.oldest_wait)) + " s",
-                s.oldest_task);
+            return level(seconds(s.oldest_wait), seconds(rule.limit),
+                         s.oldest_wait.count() > 0 ? "a task has been waiting for " +
+                                                         short_number(seconds(s.oldest_wait)) + " s"
+                                                   : "no task is waiting",
+                         s.oldest_task);
         case alarm_type::reject:
             return events(s.news.rejected, "tasks were rejected", s.metrics.last_rejected);
         case alarm_type::run_timeout:
@@ -304,7 +307,7 @@ void alarm_core::decide(const alarm_rule& rule, const finding& found, const sigh
     alarm_event event{.type = rule.type,
                       .state = is_firing ? alarm_state::firing : alarm_state::recovered,
                       .pool = pool,
-                      .task = found.task,
+                      .task = is_firing ? found.task : of.last.task,  // whom it was about
                       .instance = instance_,
                       .value = found.value,
                       .threshold = found.threshold,

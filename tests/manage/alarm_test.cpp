@@ -2,6 +2,7 @@
 #include <cadre/manage/alarm_engine.hpp>
 
 #include <condition_variable>
+#include <latch>
 #include <map>
 #include <string>
 
@@ -342,6 +343,20 @@ TEST(alarm_engine, tells_of_levels_and_of_their_end) {
         EXPECT_TRUE(a.tells(type, alarm_state::recovered)) << to_text(type);
         EXPECT_EQ(a.engine.active().size(), 0u);
     }
+}
+
+TEST(alarm_engine, names_the_task_it_was_about_when_it_is_over) {
+    alarmed_pool a({.type = alarm_type::stuck_worker, .limit = 1ns});
+    std::latch over(1);
+    auto stuck = a.pool->executor()->submit(named("copy", [&] { over.wait(); }));
+    ASSERT_TRUE(a.tells(alarm_type::stuck_worker));
+    over.count_down();
+    stuck.wait();
+    ASSERT_TRUE(eventually([&] { return a.pool->snapshot().active_count == 0; }));
+    ASSERT_TRUE(a.tells(alarm_type::stuck_worker, alarm_state::recovered));
+    EXPECT_EQ(a.kept->events().back().text,
+              "RECOVERED stuck_worker: pool 'orders' on me: no thread is running a task "
+              "(threshold 1e-09), task 'copy'");
 }
 
 TEST(alarm_engine, remembers_what_is_over_as_it_was_when_it_fired) {
