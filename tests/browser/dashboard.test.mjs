@@ -67,6 +67,47 @@ async function seesPoolsMove(page) {
   assert.match(await page.textContent('#memory'), /Memory of the process: [\d.]+ MiB/);
 }
 
+/** For as long as the page is brought up to date once or more. */
+const nextLook = (page) => page.evaluate(() => new Promise((seen) => {
+  const live = document.getElementById('live');
+  new MutationObserver((_, watch) => { watch.disconnect(); seen(); }).observe(live, { childList: true });
+}));
+
+/** The values under the pointer and their time stay as long as it does; then the latest are back. */
+async function keepsTheValuesUnderThePointer(page) {
+  const legend = page.locator('[data-keep=queue] .legend');
+  await page.waitForFunction(() => /jobs \d/.test(document.querySelector('[data-keep=queue] .legend').textContent));
+  const box = await page.locator('[data-keep=queue] .chart .u-over').boundingBox();
+  await page.mouse.move(box.x + box.width - 4, box.y + box.height / 2);
+  for (let i = 0; i < 3; ++i) {
+    assert.match(await legend.textContent(), /at \d\d:\d\d:\d\d$/);
+    await nextLook(page);
+    await nextLook(page);
+  }
+  await page.mouse.move(1, 1);
+  await page.waitForFunction(() => !/at \d/.test(document.querySelector('[data-keep=queue] .legend').textContent));
+}
+
+/** Who hears the page is told of news only, not of the time once a second. */
+async function isQuietForWhoHearsIt(page) {
+  const spoken = () => page.locator('[role=status], [aria-live]').allTextContents();
+  assert.deepEqual((await spoken()).filter(Boolean), []);
+  await page.context().setOffline(true);
+  await page.waitForFunction(() => document.querySelector('[role=status]').textContent === 'no answer');
+  await page.context().setOffline(false);
+  await page.waitForFunction(() => document.querySelector('[role=status]').textContent === '');
+}
+
+async function saysThatAPoolIsNotThere(browser, base) {
+  const page = await open(browser, base, {});
+  for (const name of ['nobody', '%zz', 'constructor']) {
+    await page.evaluate((hash) => { location.hash = hash; }, '#/pool/' + name);
+    await page.waitForFunction((text) => document.querySelector('main').textContent.includes(text), `no pool is named "${name}"`);
+  }
+  assert.deepEqual(page.problems.filter((text) => !text.includes('404')), []);
+  await page.context().close();
+}
+
 /** From the top of the page, with nothing but Tab and Enter. */
 async function opensAPoolByKeyboard(page) {
   await page.keyboard.press('Tab');
@@ -87,6 +128,10 @@ async function seesWhatWorkersDo(page) {
   await page.waitForFunction(() => [...document.querySelectorAll('table.stack tbody tr')]
     .some((row) => /checkout/.test(row.textContent) && /ms/.test(row.textContent)));
   await page.waitForFunction(() => /^[1-9]\S*Submitted/.test(document.querySelector('#totals .tile').textContent));
+  const settings = await page.textContent('[data-keep=settings]');
+  assert.match(settings, /Run time limitnone/);
+  assert.match(settings, /Core threads time outno/);
+  assert.equal(await page.locator('main a', { hasText: 'requests' }).count(), 0, 'links to itself');
 }
 
 async function unlocks(page) {
@@ -136,25 +181,21 @@ const focused = (page) => page.evaluate(() => document.activeElement.name || doc
 
 /** As slowly as people are: the page is brought up to date meanwhile, again and again. */
 async function editsByKeyboard(page) {
-  const nextLook = () => page.evaluate(() => new Promise((seen) => {
-    const live = document.getElementById('live');
-    new MutationObserver((_, watch) => { watch.disconnect(); seen(); }).observe(live, { childList: true });
-  }));
   await page.focus('[name=maximum_pool_size]');
   await page.keyboard.press('Control+A');
   await page.keyboard.type('1');
-  await nextLook();
-  await nextLook();
+  await nextLook(page);
+  await nextLook(page);
   await page.keyboard.type('2');
   assert.equal(await page.inputValue('[name=maximum_pool_size]'), '12');
   await page.keyboard.press('Enter');
   await page.waitForSelector('#preview ins');
-  await nextLook();
-  await nextLook();
+  await nextLook(page);
+  await nextLook(page);
   assert.equal(await focused(page), 'apply');
   await page.keyboard.press('Enter');
   await page.waitForSelector('#preview .ok');
-  await nextLook();
+  await nextLook(page);
   assert.equal(await focused(page), 'core_pool_size');
 }
 
@@ -225,6 +266,11 @@ try {
   });
   const page = await open(browser, base, { viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
   await seesPoolsMove(page);
+  await keepsTheValuesUnderThePointer(page);
+  await isQuietForWhoHearsIt(page);
+  await page.reload();
+  await page.waitForSelector('#pools tbody tr:nth-child(3)');
+  page.problems.length = 0;  // of the time without a network
   await opensAPoolByKeyboard(page);
   await seesWhatWorkersDo(page);
   await unlocks(page);
@@ -232,6 +278,7 @@ try {
   await growsAndRollsBack(page);
   await editsByKeyboard(page);
   await showsANewPool(page);
+  await saysThatAPoolIsNotThere(browser, base);
   await hidesNoFocus(browser, base);
   assert.deepEqual(page.foreign, [], 'nothing is loaded from elsewhere');
   assert.deepEqual(page.problems.filter((text) => !text.includes('422')), []);

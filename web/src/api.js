@@ -52,7 +52,9 @@ export const preview = (name, settings) => ask('PATCH', pool(name) + '?dry_run=t
 /** Refused if the pool is not at that revision any more: somebody else changed it. */
 export const apply = (name, settings, revision) =>
   ask('PATCH', pool(name), settings, { 'If-Match': `"${revision}"` });
-export const rollback = (name, revision, dryRun) =>
-  ask('POST', pool(name) + '/rollback' + (dryRun ? '?dry_run=true' : ''), { revision });
+export const previewRollback = (name, to) => ask('POST', pool(name) + '/rollback?dry_run=true', { revision: to });
+/** Likewise. */
+export const rollback = (name, to, revision) =>
+  ask('POST', pool(name) + '/rollback', { revision: to }, { 'If-Match': `"${revision}"` });
 /** Throws ApiError 401 if the token is not the right one. */
 export const tryToken = () => ask('POST', '/api/session', {});

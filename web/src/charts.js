@@ -3,13 +3,14 @@
 
 import uPlot from 'uplot';
 import { h, patch } from './dom.js';
+import { clock } from './format.js';
 
 const hour = 3600;
 
 /** The samples of the last hour: times, and for each pool a column for each measure. */
 export class Samples {
   times = [];
-  pools = {};
+  pools = new Map();  // by name, which may be any
 
   get last() {
     return this.times.at(-1);
@@ -21,9 +22,10 @@ export class Samples {
     const fresh = times.findIndex((t) => !(t <= this.last));
     if (fresh < 0) return;
     this.times.push(...times.slice(fresh));
-    for (const name of new Set([...Object.keys(this.pools), ...Object.keys(pools)])) {
-      const mine = (this.pools[name] ??= {});
-      const theirs = pools[name] ?? {};
+    for (const name of new Set([...this.pools.keys(), ...Object.keys(pools)])) {
+      if (!this.pools.has(name)) this.pools.set(name, {});
+      const mine = this.pools.get(name);
+      const theirs = Object.hasOwn(pools, name) ? pools[name] : {};
       for (const measure of new Set([...Object.keys(mine), ...Object.keys(theirs)])) {
         mine[measure] ??= new Array(before).fill(null);
         const more = (theirs[measure] ?? new Array(times.length).fill(null)).slice(fresh);
@@ -33,12 +35,12 @@ export class Samples {
     const old = this.times.findIndex((t) => t > this.last - hour);
     if (old <= 0) return;
     this.times.splice(0, old);
-    for (const pool of Object.values(this.pools))
+    for (const pool of this.pools.values())
       for (const column of Object.values(pool)) column.splice(0, old);
   }
 
   column(pool, measure) {
-    return this.pools[pool]?.[measure] ?? new Array(this.times.length).fill(null);
+    return this.pools.get(pool)?.[measure] ?? new Array(this.times.length).fill(null);
   }
 }
 
@@ -63,7 +65,8 @@ export class Chart {
     this.data = [samples.times, ...this.lines.map((line) => line.values(samples))];
     if (this.plot) this.plot.setData(this.data);
     else this.draw();
-    this.showLegend(null);
+    const left = this.plot?.cursor.left ?? -1;
+    this.showLegend(left < 0 ? null : this.plot.posToIdx(left));
   }
 
   draw() {
@@ -101,11 +104,12 @@ export class Chart {
     }, this.data, this.place);
   }
 
-  /** The values under the cursor, or the latest. */
+  /** The values under the pointer and their time, or the latest. */
   showLegend(index) {
     const at = index ?? this.data[0].length - 1;
     patch(this.legend, ...this.lines.map((line, i) => h('span',
-      h('i.swatch.' + line.colour), line.label + ' ', h('b', this.format(this.data[i + 1][at])))));
+      h('i.swatch.' + line.colour), line.label + ' ', h('b', this.format(this.data[i + 1][at])))),
+    ...(index === null || index === undefined ? [] : [h('span', 'at ' + clock(this.data[0][at]))]));
   }
 
   resize() {

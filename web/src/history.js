@@ -19,13 +19,13 @@ export function diff({ changes, not_applied = [], warnings = [] }) {
   ];
 }
 
-/** `button(entry)` gives what stands at the right of an entry. */
-export function historyList(entries, button = () => null) {
+/** `button(entry)` gives what stands at the right of an entry. `own` is the pool whose page this is: no link to it. */
+export function historyList(entries, button = () => null, own = null) {
   if (entries.length === 0) return h('p.muted', 'Nothing was changed yet.');
   return h('ol.history', entries.map((entry) => h('li',
     h('div',
       entry.kind === 'refused' ? h('b.bad', 'refused ') : h('b', `#${entry.revision} `),
-      entry.pool ? h('a', { href: poolLink(entry.pool) }, entry.pool) : 'a document', ' ',
+      entry.pool === own ? null : entry.pool ? h('a', { href: poolLink(entry.pool) }, entry.pool) : 'a document', ' ',
       h('span.muted', `${clock(Date.parse(entry.at) / 1000)} · ${entry.kind} by ${entry.source}`,
         entry.author && ' ' + entry.author, entry.comment && ' · ' + entry.comment),
       entry.error && h('p.bad', entry.error),
@@ -75,12 +75,14 @@ export class History {
   close() {}
 }
 
-export function alarmTable(alarms) {
+/** `own` is the pool whose page this is, which need not be named. */
+export function alarmTable(alarms, own = null) {
+  const heads = ['Alarm', own === null && 'Pool', 'State', 'Since', 'Until', 'What'].filter(Boolean);
   return h('div.scroll', h('table.stack',
-    h('thead', h('tr', ['Alarm', 'Pool', 'State', 'Since', 'Until', 'What'].map((text) => h('th', { scope: 'col' }, text)))),
+    h('thead', h('tr', heads.map((text) => h('th', { scope: 'col' }, text)))),
     h('tbody', alarms.map((alarm) => h('tr',
       h('th', { scope: 'row' }, alarm.type),
-      h('td', { 'data-label': 'Pool' }, alarm.pool ? h('a', { href: poolLink(alarm.pool) }, alarm.pool) : '–'),
+      own === null && h('td', { 'data-label': 'Pool' }, alarm.pool ? h('a', { href: poolLink(alarm.pool) }, alarm.pool) : '–'),
       h('td', { 'data-label': 'State' }, h(alarm.firing ? 'span.bad' : 'span.ok', alarm.firing ? 'firing' : 'recovered')),
       h('td', { 'data-label': 'Since' }, clock(alarm.since)),
       h('td', { 'data-label': 'Until' }, clock(alarm.until)),

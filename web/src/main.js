@@ -16,13 +16,22 @@ let page = null;
 let pools = null;
 let sampledAt = 0;
 
+/** What cannot be decoded is the name as it stands there: no pool has it. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function route() {
   const path = location.hash.slice(1) || '/';
   if (path === 'main') return;  // the skip link
   page?.view.close();
   main.replaceChildren();
   const pool = /^\/pool\/(.+)$/.exec(path);
-  page = pool ? { name: 'pools', title: decodeURIComponent(pool[1]), view: new PoolPage(decodeURIComponent(pool[1])) }
+  page = pool ? { name: 'pools', title: decoded(pool[1]), view: new PoolPage(decoded(pool[1])) }
     : path === '/alarms' ? { name: 'alarms', title: 'Alarms', view: new Alarms() }
     : path === '/history' ? { name: 'history', title: 'History', view: new History() }
     : { name: 'pools', title: 'Pools', view: new Overview() };
@@ -49,13 +58,20 @@ async function refresh() {
     const gone = problem.status === 404;
     by('live').textContent = gone ? problem.message : 'no answer';
     by('live').classList.add('lost');
+    say(by('live').textContent);
     if (gone) patch(main, h('h1', page.title), h('p', problem.message, ' ', h('a', { href: '#/' }, 'All pools')));
   }
+}
+
+/** To those who do not see the page: only what is news, so not the time of each look. */
+function say(text) {
+  if (by('news').textContent !== text) by('news').textContent = text;
 }
 
 function frame() {
   by('live').textContent = new Date(pools.time * 1000).toLocaleTimeString([], { hour12: false });
   by('live').classList.remove('lost');
+  say('');
   const firing = pools.alarms;
   by('alarm-count').hidden = firing === 0;
   by('alarm-count').textContent = firing;

@@ -60,7 +60,7 @@ export class PoolPage {
         tile('done a second', rate(pool.completed_rate)),
         tile('rejected', count(pool.rejected), pool.rejected_rate > 0 ? '.bad' : '')),
       h('div',  // always there, so that the form below stays where it is
-        pool.alarm_list.length > 0 && h('section.card', h('h2', 'Alarms'), alarmTable(pool.alarm_list.slice(0, 5))),
+        pool.alarm_list.length > 0 && h('section.card', h('h2', 'Alarms'), alarmTable(pool.alarm_list.slice(0, 5), this.name)),
         adviceCard(advice.filter((a) => a.pool === this.name), (a) => unlocked && a.settings &&
           h('button', { type: 'button', onclick: () => this.form.enter(a.settings) }, 'Enter this below'))),
       h('div.two', kept(this.form.node), this.workers(pool)),
@@ -73,7 +73,7 @@ export class PoolPage {
           : h('table', h('thead', h('tr', h('th', { scope: 'col' }, 'Task'), h('th.n', { scope: 'col' }, 'Waits'))),
             h('tbody', pool.oldest.map((t) => h('tr', h('td', t.name), h('td.n', seconds(t.age))))))),
         h('section.card', h('h2', 'Configuration history'),
-          historyList(pool.history, (entry) => unlocked && rollbackButton(this.name, entry, pool.revision, refresh)))));
+          historyList(pool.history, (entry) => unlocked && rollbackButton(this.name, entry, pool.revision, refresh), this.name))));
   }
 
   workers(pool) {

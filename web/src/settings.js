@@ -17,10 +17,17 @@ const kinds = {
   rejection: ['When full', 'policy'],
   thread_name_prefix: ['Thread name prefix', 'text'],
   prestart_core_threads: ['Start all core threads', 'flag'],
-  run_timeout: ['Run time limit', 'duration'],
-  queue_timeout: ['Wait limit', 'duration'],
+  run_timeout: ['Run time limit', 'limit'],
+  queue_timeout: ['Wait limit', 'limit'],
   interrupt_on_run_timeout: ['Interrupt at the run time limit', 'flag'],
 };
+/** A value as people read it. */
+function shown(key, value) {
+  const kind = kinds[key]?.[1];
+  if (kind === 'flag') return value ? 'yes' : 'no';
+  return kind === 'limit' && value === '0s' ? 'none' : setting(value);
+}
+
 const policies = ['abort', 'caller_runs', 'discard', 'discard_oldest', 'block'];
 
 function field(key, value) {
@@ -30,7 +37,7 @@ function field(key, value) {
   const input = choices
     ? h('select', { name: key }, choices.map((c) => h('option', { value: c, selected: c === now }, kind === 'flag' ? (c === 'true' ? 'yes' : 'no') : c)))
     : h('input', { name: key, value: now, inputmode: kind === 'number' ? 'numeric' : 'text', autocomplete: 'off',
-      placeholder: kind === 'duration' ? '60s, 500ms, 1h30m' : '' });
+      placeholder: { duration: '60s, 500ms, 1h30m', limit: '60s; 0s: none' }[kind] ?? '' });
   return h('label', label, input);
 }
 
@@ -60,7 +67,7 @@ export class SettingsForm {
     if (unlocked) return hadFocus ? this.reset() : this.draw();
     patch(this.node, h('h2', 'Settings'),
       h('table', h('tbody', Object.entries(pool.settings).map(([key, value]) =>
-        h('tr', h('td.muted', kinds[key]?.[0] ?? key), h('td.n', setting(value)))))),
+        h('tr', h('td.muted', kinds[key]?.[0] ?? key), h('td.n', shown(key, value)))))),
       h('div.buttons', writable ? h('button', { type: 'button', onclick: unlock }, 'Unlock changes')
         : h('span.muted.small', 'Read only: this process was started without changes.')));
   }
@@ -152,9 +159,9 @@ export class SettingsForm {
 export function rollbackButton(pool, entry, current, refresh) {
   const place = h('div', { 'data-keep': `rollback-${entry.revision}-${current}` });
   const say = (problem) => place.replaceChildren(h('p.error', { role: 'alert' }, problem.message));
-  const done = async () => {
+  const done = async (looked) => {
     try {
-      await api.rollback(pool, entry.revision, false);
+      await api.rollback(pool, entry.revision, looked);
       await refresh();
       if (!place.isConnected) document.getElementById('main').focus({ preventScroll: true });
     } catch (problem) {
@@ -163,8 +170,8 @@ export function rollbackButton(pool, entry, current, refresh) {
   };
   const look = async () => {
     try {
-      const answer = await api.rollback(pool, entry.revision, true);
-      const confirm = h('button.primary', { type: 'button', onclick: done }, 'Roll back');
+      const answer = await api.previewRollback(pool, entry.revision);
+      const confirm = h('button.primary', { type: 'button', onclick: () => done(answer.revision) }, 'Roll back');
       place.replaceChildren(...(answer.changes.length
         ? [...diff(answer).flat(), confirm] : [h('p.muted', 'Nothing would change.')]));
       confirm.focus();
