@@ -135,6 +135,7 @@ void scheduled_thread_pool_executor::start_timer(detail::intrusive_ptr<detail::t
     }
     if (how == admission::settled) return;
     if (how == admission::refused) return reject(std::move(timer));  // shut down since
+    const auto failed_before = core.failed_threads();
     try {
         core.ensure_worker();
     } catch (...) {
@@ -149,7 +150,9 @@ void scheduled_thread_pool_executor::start_timer(detail::intrusive_ptr<detail::t
     }
     // Admitted after a shutdown that had found nothing, the pool may have ended meanwhile. It has
     // not if a worker was there or could be added. A task without a future has nobody else to tell.
-    if (core.state() >= run_state::stop && timers_->remove(*timer)) reject(std::move(timer));
+    const bool nobody_runs_it =
+        core.state() >= run_state::stop || core.system_refused_since(failed_before);
+    if (nobody_runs_it && timers_->remove(*timer)) reject(std::move(timer));
 }
 
 void scheduled_thread_pool_executor::reject(detail::intrusive_ptr<detail::timer_core> timer) {

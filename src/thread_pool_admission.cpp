@@ -164,13 +164,14 @@ bool thread_pool_core::confirm_queued(std::uintptr_t identity, task& t) {
     const auto seen = control_.load();
     if (!seen.is_running() && take_back(identity, t)) return false;
     if (seen.workers() != 0) return true;
+    const auto failed_before = failed_threads();
     try {
-        add_worker(nullptr, limit::maximum);
+        if (add_worker(nullptr, limit::maximum)) return true;
     } catch (...) {
         if (take_back(identity, t)) throw;  // the submitter is told, so it must not run
         tell_uncaught(task(), std::current_exception());
     }
-    return true;
+    return !system_refused_since(failed_before) || !take_back(identity, t);
 }
 
 /// Takes a task out of the queue again. False if it is not there: somebody has it.
@@ -274,12 +275,12 @@ void thread_pool_core::admit_waiting(task& t, steady_time deadline) {
     const auto identity = task_access::identity(t);
     for (;;) {
         self.take_nudge();  // before the look at the state: one that comes later ends the wait
-        const auto failed_before = failed_threads_.load();
+        const auto failed_before = failed_threads();
         if (admit(t)) return;
         const auto seen = control_.load();
         if (!seen.is_running()) refuse(t, "the pool is shut down");
         if (seen.workers() == 0) {  // nobody would make room
-            if (failed_threads_.load() != failed_before) refuse(t, "no thread could be had");
+            if (failed_threads() != failed_before) refuse(t, "no thread could be had");
             continue;
         }
         try {
@@ -294,6 +295,12 @@ void thread_pool_core::admit_waiting(task& t, steady_time deadline) {
         }
         if (confirm_queued(identity, t)) return;
     }
+}
+
+bool thread_pool_core::system_refused_since(std::uint32_t failed_before) const noexcept {
+    if (failed_threads() == failed_before || control_.load().workers() != 0) return false;
+    const std::lock_guard lock(mutex_);
+    return is_own_factory(*factory_);
 }
 
 void thread_pool_core::ensure_worker() {

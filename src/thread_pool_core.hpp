@@ -56,6 +56,12 @@ public:
     /// fewer than the core, or none. Throws what the factory throws.
     void ensure_worker();
     void ensure_worker_quietly() noexcept;
+    /// How many threads were counted and could not be made.
+    std::uint32_t failed_threads() const noexcept { return failed_threads_.load(); }
+    /// True if there is no worker and the system had no thread to give since so many had failed:
+    /// whoever queued a task must be told, for nobody would run it. A factory of the user's own
+    /// that refuses has its reasons; what is queued then waits, as in the JDK.
+    bool system_refused_since(std::uint32_t failed_before) const noexcept;
     /// True if ensure_worker() would try to add one.
     bool lacks_worker() const noexcept {
         return control_.load().workers() < std::max(core_size_.load(), 1);

@@ -218,11 +218,13 @@ void discard_oldest_policy::operator()(task t, thread_pool_executor& pool) const
     constexpr int most_misses = 1000;
     second_offer offered(*pool.core_, t);
     for (int misses = 0; !pool.is_shutdown(); ++misses) {
+        const auto failed_before = pool.core_->failed_threads();
         const auto oldest = pool.queue().poll();  // cancelled when it is dropped here
         if (oldest) pool.core_->count_withdrawn(1);
         if (pool.core_->admit(t)) return offered.succeeded();
         if (oldest) misses = 0;
-        if (misses == most_misses) abort_policy{}(std::move(t), pool);
+        if (misses == most_misses || pool.core_->system_refused_since(failed_before))
+            abort_policy{}(std::move(t), pool);
         if (!oldest) std::this_thread::yield();
     }
 }

@@ -366,6 +366,21 @@ TEST(scheduled_pool, asks_a_factory_that_refuses_once_for_each_task) {
     }
 }
 
+// WK-13
+TEST(scheduled_pool, rejects_what_the_system_has_no_thread_at_all_for) {
+    const auto huge = named_thread_factory("huge", {.stack_size = std::size_t{1} << 46});
+    for (const int core : {0, 2}) {
+        scheduled_thread_pool_executor pool(core, huge);
+        EXPECT_THROW((void)pool.schedule([] {}, 1h), rejected_execution);
+        EXPECT_THROW((void)pool.schedule_at_fixed_rate([] {}, 1h, 1h), rejected_execution);
+        EXPECT_THROW(pool.execute([] {}), rejected_execution);
+        EXPECT_EQ(pool.snapshot().queue_size, 0u);
+        EXPECT_EQ(pool.snapshot().rejected_task_count, 3);
+        pool.set_thread_factory(default_thread_factory());
+        EXPECT_EQ(pool.schedule([] { return 7; }, 1ms).get(), 7);
+    }
+}
+
 // STP-016
 TEST(scheduled_pool, has_the_abort_policy_unless_another_handler_is_set) {
     scheduled_thread_pool_executor pool(1);

@@ -386,6 +386,30 @@ TEST(thread_pool_failures, a_worker_goes_on_with_what_is_queued_if_the_system_ha
     EXPECT_EQ(dying.runs, 100);
 }
 
+/// Asks the system for threads that it never has.
+thread_factory without_threads() {
+    return named_thread_factory("huge", {.stack_size = std::size_t{1} << 46});
+}
+
+// WK-13
+TEST(thread_pool_failures, a_task_for_which_the_system_has_no_thread_at_all_is_rejected) {
+    for (const int core : {0, 1}) {
+        thread_pool_executor pool({.core_pool_size = core, .thread_factory = without_threads()});
+        EXPECT_THROW((void)pool.submit([] {}), rejected_execution);
+        EXPECT_TRUE(pool.queue().empty());
+        EXPECT_EQ(pool.snapshot().rejected_task_count, 1);
+        EXPECT_EQ(pool.task_count(), 0);
+        pool.set_rejected_execution_handler(discard_oldest_policy{});
+        EXPECT_THROW(pool.execute([] {}), rejected_execution) << "soon, for nothing will change";
+        pool.set_rejected_execution_handler(caller_runs_policy{});
+        EXPECT_EQ(pool.submit([] { return std::this_thread::get_id(); }).get(),
+                  std::this_thread::get_id());
+        pool.set_thread_factory(default_thread_factory());
+        EXPECT_NE(pool.submit([] { return std::this_thread::get_id(); }).get(),
+                  std::this_thread::get_id());
+    }
+}
+
 /// Ends a pool whose only worker dies of its task while somebody waits for the end, and cannot be
 /// replaced: what is queued will never run.
 void expect_end_without_workers(std::function<void(std::unique_ptr<thread_pool_executor>&)> end) {

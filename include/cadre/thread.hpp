@@ -154,7 +154,7 @@ using thread_factory = std::function<thread(std::function<void()> body)>;
 
 /// Names its threads pool-N-thread-M: N counts the factories of the process, M the threads of
 /// one. A pool with a name of its own puts that name in the place of pool-N. Refuses when the
-/// system has no thread to give.
+/// system has no thread to give; a pool that has no thread at all then rejects the task.
 CADRE_API thread_factory default_thread_factory();
 /// Names its threads PREFIX-M, and gives them these attributes.
 CADRE_API thread_factory named_thread_factory(std::string prefix,
