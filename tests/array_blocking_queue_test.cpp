@@ -195,5 +195,16 @@ TEST(array_blocking_queue, a_fair_queue_serves_waiting_putters_in_the_order_of_t
     for (auto& putter : putters) EXPECT_TRUE(putter->returned());
 }
 
+TEST(array_blocking_queue, a_fair_queue_lets_in_as_many_waiting_putters_as_there_is_room_for) {
+    array_blocking_queue<item> queue(3, true);
+    for (int i = 0; i < 3; ++i) queue.put(i);
+    std::vector<std::unique_ptr<waiting_call>> putters;
+    for (int i = 3; i < 6; ++i)
+        putters.push_back(std::make_unique<waiting_call>([&, i] { queue.put(i); }));
+    EXPECT_EQ(drained(queue).size(), 3u);
+    for (auto& putter : putters) EXPECT_TRUE(putter->returned());
+    EXPECT_EQ(drained(queue), numbers(3, 6));
+}
+
 }  // namespace
 }  // namespace cadre::testing

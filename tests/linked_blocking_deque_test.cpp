@@ -330,5 +330,16 @@ TEST(linked_blocking_deque, a_waiting_put_that_gets_no_memory_lets_the_next_one_
     EXPECT_EQ(drained(one), std::vector<int>{2});
 }
 
+TEST(linked_blocking_deque, gives_the_memory_of_a_burst_back_at_either_end) {
+    for (const bool from_the_back : {false, true}) {
+        linked_blocking_deque<task> queue;
+        const auto before = memory_in_use();
+        for (int i = 0; i < 100'000; ++i) queue.put([] {});
+        EXPECT_GT(memory_in_use(), before + 100'000 * 64);
+        for (int i = 0; i < 100'000; ++i) from_the_back ? queue.take_last() : queue.take_first();
+        EXPECT_LT(memory_in_use(), before + (1 << 20));
+    }
+}
+
 }  // namespace
 }  // namespace cadre::testing

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -313,6 +315,31 @@ TEST(linked_blocking_queue, holds_elements_larger_than_a_chunk_is_meant_to_be) {
     linked_blocking_queue<large> queue;
     for (int i = 0; i < 300; ++i) queue.put(large(i));
     for (int i = 0; i < 300; ++i) EXPECT_EQ(queue.take().value, i);
+}
+
+TEST(linked_blocking_queue, a_waiting_put_that_gets_no_memory_lets_the_next_one_in) {
+    linked_blocking_queue<item> queue(2);
+    for (int i = 0; i < 254; ++i) {  // the 257th element needs a new piece of memory
+        queue.put(i);
+        queue.take();
+    }
+    queue.put(254);
+    queue.put(255);
+    std::atomic<bool> failed = false;
+    waiting_call first([&] {
+        const failing_allocation_scope no_memory(0);
+        try {
+            queue.put(256);
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+    });
+    waiting_call second([&] { queue.put(257); });
+    EXPECT_EQ(queue.take(), item(254));
+    EXPECT_TRUE(first.returned());
+    EXPECT_TRUE(failed);
+    EXPECT_TRUE(second.returned());
+    EXPECT_EQ(drained(queue), (std::vector{255, 257}));
 }
 
 }  // namespace

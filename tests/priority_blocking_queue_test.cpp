@@ -183,6 +183,16 @@ TEST(priority_blocking_queue, equal_elements_leave_in_the_order_in_which_they_ca
     }
 }
 
+TEST(priority_blocking_queue, removal_up_to_a_maximum_takes_the_smallest) {
+    // As a heap they lie in another order: 1 5 2 9 6 3.
+    priority_blocking_queue<item> queue;
+    for (const int i : {1, 5, 2, 9, 6, 3}) queue.put(i);
+    std::vector<item> out;
+    EXPECT_EQ(queue.extract_if([](const item&) { return true; }, out, 3), 3u);
+    EXPECT_EQ(out, (std::vector<item>{1, 2, 3}));
+    EXPECT_EQ(drained(queue), (std::vector{5, 6, 9}));
+}
+
 TEST(priority_blocking_queue, of_two_tasks_the_one_with_the_larger_priority_leaves_first) {
     priority_blocking_queue<task> queue;
     std::string order;

@@ -183,12 +183,6 @@ protected:
         std::lock_guard lock(mutex_);
         return capacity_;
     }
-    void set_bound(std::size_t capacity) {
-        deferred_wake wake;
-        std::lock_guard lock(mutex_);
-        capacity_ = capacity;
-        room_made(npos, wake);
-    }
     template <class Use>
     decltype(auto) with_store(Use use) const {
         std::lock_guard lock(mutex_);
