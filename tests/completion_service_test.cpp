@@ -304,6 +304,32 @@ TEST(executor_completion_service, may_end_before_its_tasks) {
     EXPECT_EQ(result.get(), 42);
 }
 
+TEST(executor_completion_service, lets_go_of_what_nobody_took) {
+    const auto kept = std::make_shared<int>(1);
+    inline_executor here;
+    {
+        executor_completion_service<std::shared_ptr<int>> service(here);
+        for (int i = 0; i < 3; ++i) service.submit([=] { return kept; });
+        EXPECT_TRUE(service.poll());
+        EXPECT_EQ(kept.use_count(), 3);
+    }
+    EXPECT_EQ(kept.use_count(), 1);
+}
+
+TEST(executor_completion_service, wakes_as_many_as_there_are_results) {
+    manual_executor queue;
+    executor_completion_service<int> service(queue);
+    std::atomic<int> sum = 0;
+    const auto take = [&] { sum += service.take().get(); };
+    waiting_call first(take);
+    waiting_call second(take);
+    for (int i = 1; i <= 2; ++i) service.submit([i] { return i; });
+    queue.run_all();
+    EXPECT_TRUE(first.returned());
+    EXPECT_TRUE(second.returned());
+    EXPECT_EQ(sum, 3);
+}
+
 TEST(executor_completion_service, is_for_results_of_void_and_references_too) {
     inline_executor here;
     executor_completion_service<void> of_void(here);

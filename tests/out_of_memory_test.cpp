@@ -17,6 +17,7 @@
 
 #include "support/allocations.hpp"
 #include "support/exceptions.hpp"
+#include "support/manual_executor.hpp"
 #include "support/pools.hpp"
 #include "support/waiting_call.hpp"
 
@@ -122,6 +123,20 @@ TEST(out_of_memory, a_task_can_wait_for_another) {
     EXPECT_TRUE(eventually([&] { return outer.is_done() || waiter->waits(); }));
     awaited();
     EXPECT_EQ(outer.get(), 1);
+}
+
+TEST(out_of_memory, a_completion_service_delivers_what_is_complete) {
+    manual_executor later;
+    executor_completion_service<int> service(later);
+    const auto sent = service.submit([] { return 1; });
+    {
+        const failing_allocation_scope nothing_left(0);
+        EXPECT_NO_THROW(later.run_one());
+    }
+    auto delivered = service.poll();
+    ASSERT_TRUE(delivered);
+    EXPECT_EQ(*delivered, sent);
+    EXPECT_EQ(delivered->get(), 1);
 }
 
 TEST(out_of_memory, an_interrupted_close_that_fails_keeps_the_interrupt) {
