@@ -406,10 +406,19 @@ public:
         else if (where_ && (takes_future || how == future_state::success))
             send(child_, *where_);
         else
-            child_->run();
+            run_here();
     }
 
 private:
+    /// A thread that has not used the library yet may find no memory to begin with.
+    void run_here() {
+        try {
+            child_->run();
+        } catch (...) {
+            if (!child_->set_exception(std::current_exception())) throw;
+        }
+    }
+
     intrusive_ptr<Source> source_;
     intrusive_ptr<Child> child_;
     executor* where_;

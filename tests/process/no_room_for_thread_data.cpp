@@ -2,7 +2,7 @@
 //
 // Threads that the system has no memory left for to note what is to be done when they end. They
 // work, wait, are interrupted and stopped like others; so do the destructors of their thread_local
-// objects.
+// objects. A continuation that such a thread cannot run fails.
 
 #include <cadre/cadre.hpp>
 
@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <latch>
+#include <thread>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -76,6 +77,10 @@ int main() {
         if (!pool.await_termination(30s)) return failed("the pool did not end");
         if (!interrupted) return failed("a task was not interrupted");
     }
+    cadre::future_task<int> source([] { return 1; });
+    auto next = source.get_future().then([](int i) { return i; });
+    std::thread([&] { source.set(1); }).join();
+    if (!next.is_done()) return failed("a continuation was lost");
     if (refused == 0) return failed("nobody asked for room");
     if (waited_at_the_end != 1) return failed("a thread did not end as others do");
     has_room = true;
