@@ -19,8 +19,12 @@
 // The directory is watched, not the file: a save by rename leaves a watch of the file on what was
 // deleted, and a ConfigMap changes only the link ..data beside it. So any change in the directory
 // is a reason to look. The watch is set before the file is read, so that a change in between is
-// told; it is set again for each look, which is free while the directory is the same. Where the
-// system has no watches left, looking every now and then has to do.
+// told; it is set again for each look, which is free while the directory is the same. Where there
+// can be no watch, looking every now and then has to do.
+//
+// That a file was made, or is another at the next look, does not say that all of it is there. So,
+// but for the first time, it is read when it has stayed the same for a while; or, if somebody keeps
+// writing, after ten times as long.
 
 namespace cadre::manage {
 namespace detail {
@@ -62,6 +66,10 @@ public:
         const bool told = looked_ && wait_for_change(stop);
         watch_directory();
         if (looked_ && !told && stamp() == stamp_) return {};
+        if (std::exchange(is_later_, true)) {
+            wait_for_rest(stop);
+            watch_directory();  // which may be another by now
+        }
         looked_ = false;  // until it has been read: a failure comes here again at once
         auto document = read();
         looked_ = true;
@@ -75,11 +83,19 @@ private:
             stop.sleep_for(options_.poll);
             return false;
         }
-        if (!stop.wait_for(inotify_.get(), options_.poll)) return false;
-        stop.sleep_for(options_.settle);
+        return stop.wait_for(inotify_.get(), options_.poll);
+    }
+
+    void wait_for_rest(const stop_signal& stop) {
+        constexpr int patience = 10;
+        auto last = stamp();
+        for (int i = 0; i < patience; ++i) {
+            stop.sleep_for(options_.settle);
+            const auto before = std::exchange(last, stamp());
+            if (before == last) break;
+        }
         std::array<char, 4096> events{};  // which ones does not matter
         while (::read(inotify_.get(), events.data(), events.size()) > 0) {}
-        return true;
     }
 
     void watch_directory() {
@@ -87,8 +103,6 @@ private:
         constexpr std::uint32_t changes = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE |
                                           IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB;
         const int watch = inotify_add_watch(inotify_.get(), directory_.c_str(), changes);
-        if (watch < 0 && errno != ENOENT && errno != ENOSPC && errno != ENOTDIR)
-            fail(errno, "watching " + directory_.string());
         if (watch_ >= 0 && watch != watch_) inotify_rm_watch(inotify_.get(), watch_);
         watch_ = watch;
     }
@@ -144,6 +158,7 @@ private:
     const std::filesystem::path directory_;
     const descriptor inotify_;
     int watch_ = -1;
+    bool is_later_ = false;  ///< it has been looked at before, with or without success
     bool looked_ = false;
     std::optional<file_stamp> stamp_;
 };

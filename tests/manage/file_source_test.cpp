@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cadre/manage/file_source.hpp>
 
+#include <sys/fsuid.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include <cadre/errors.hpp>
+#include <cadre/thread.hpp>
 
 #include "manage/support/received_documents.hpp"
 
@@ -37,6 +41,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
 using testing::eventually;
 using testing::fails_with;
 using testing::quick_backoff;
@@ -184,6 +189,96 @@ TEST(file_source, polls_where_the_system_has_no_watches_left) {
     ASSERT_TRUE(received.newest_is("one"));
     write(directory / "pools.yaml", "another");
     EXPECT_TRUE(received.newest_is("another"));
+}
+
+/// A file that grows by a byte every few milliseconds, until it is closed.
+class slow_writer {
+public:
+    explicit slow_writer(const fs::path& path)
+        : file_(path, std::ios::trunc), thread_([this](const std::stop_token& stop) {
+              for (auto last = steady::now(); !stop.stop_requested(); ++written_) {
+                  file_ << 'x' << std::flush;
+                  const auto now = steady::now();
+                  longest_gap_ = std::max<steady::duration>(longest_gap_, now - last);
+                  last = now;
+                  this_thread::sleep_for(3ms);
+              }
+          }) {}
+    void await(int bytes) const {
+        EXPECT_TRUE(eventually([&] { return written_ >= bytes; }));
+    }
+    /// Returns how many bytes it has.
+    std::size_t finish() {
+        thread_.request_stop();
+        thread_.join();
+        file_.close();
+        return static_cast<std::size_t>(written_);
+    }
+    /// False if it paused for so long, which a busy machine may do to it, or wrote for ten times as
+    /// long. After finish().
+    bool was_at_it(steady::duration settle) const {
+        return longest_gap_ < settle && steady::now() - began_ < 10 * settle;
+    }
+
+private:
+    const steady::time_point began_ = steady::now();
+    std::ofstream file_;
+    std::atomic<int> written_ = 0;
+    steady::duration longest_gap_ = {};  // written by the thread
+    std::jthread thread_;
+};
+
+TEST(file_source, does_not_read_a_file_that_is_being_written) {
+    const temporary_directory directory;
+    for (const bool told : {true, false}) {
+        const auto path = directory / (told ? "told.yaml" : "polled.yaml");
+        write(path, "one");
+        auto options = watching(path);
+        options.settle = 500ms;
+        if (!told) options.poll = 10ms;
+        const auto source = file_source(options);
+        received_documents received(*source);
+        ASSERT_TRUE(received.newest_is("one"));
+        if (told) fs::remove(path);  // so that it is made anew, which is told
+        slow_writer writer(path);
+        writer.await(250);  // at least 750 ms
+        const auto meanwhile = received.all().size();
+        const auto size = writer.finish();
+        EXPECT_TRUE(meanwhile == 1 || !writer.was_at_it(options.settle));
+        EXPECT_TRUE(received.newest_is(std::string(size, 'x')));
+    }
+}
+
+TEST(file_source, reads_after_a_while_what_does_not_come_to_rest) {
+    const temporary_directory directory;
+    write(directory / "pools.yaml", "one");
+    auto options = watching(directory / "pools.yaml");
+    options.settle = 10ms;
+    options.poll = 10ms;
+    const auto source = file_source(options);
+    received_documents received(*source);
+    ASSERT_TRUE(received.newest_is("one"));
+    slow_writer writer(directory / "pools.yaml");
+    EXPECT_TRUE(eventually([&] { return received.all().size() > 1; }));
+    writer.finish();
+}
+
+TEST(file_source, polls_a_directory_that_it_may_not_look_into) {
+    const temporary_directory directory;
+    write(directory / "pools.yaml", "one");
+    fs::permissions(directory.path(), fs::perms(0311));  // files can be opened, but not listed
+    auto options = watching(directory / "pools.yaml");
+    options.poll = 5ms;
+    const auto source = file_source(options);
+    constexpr uid_t nobody = 65534;  // root may do everything
+    const auto self = static_cast<uid_t>(::setfsuid(nobody));
+    received_documents received(*source);
+    ::setfsuid(self);
+    EXPECT_TRUE(received.newest_is("one"));
+    write(directory / "pools.yaml", "another");
+    EXPECT_TRUE(received.newest_is("another"));
+    EXPECT_EQ(source->health().last_error, "");
+    fs::permissions(directory.path(), fs::perms(0700));
 }
 
 TEST(file_source, does_not_read_what_is_too_large_or_no_file) {

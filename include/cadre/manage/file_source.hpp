@@ -16,7 +16,8 @@ struct file_source_options {
     std::optional<document_format> format = {};
     /// False: a file that is not there counts as a document that says nothing.
     bool required = true;
-    /// From the first sign of a change to reading the file: editors need several steps.
+    /// For how long the file must stay the same after a sign of a change before it is read: editors
+    /// need several steps, and a copy its time. If it does not, it is read after ten times as long.
     std::chrono::milliseconds settle = std::chrono::milliseconds(100);
     /// How often to look at the file's time, size and inode, where no notification comes: over NFS,
     /// or behind a symlink.
