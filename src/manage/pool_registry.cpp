@@ -66,8 +66,7 @@ std::unique_ptr<blocking_queue<task>> make_queue(const pool_spec& spec) {
 template <class Options>
 Options options_of(const pool_spec& spec, const pool_settings& settings,
                    const pool_monitor& monitor) {
-    Options options;
-    options.core_pool_size = *settings.core_pool_size;
+    Options options{.core_pool_size = *settings.core_pool_size};
     options.keep_alive = *settings.keep_alive;
     options.allow_core_thread_time_out = *settings.allow_core_thread_time_out;
     options.rejection = rejection_policies::make(*settings.rejection);
@@ -84,14 +83,18 @@ pool_settings detail::complete_settings(const pool_spec& spec) {
     auto s = spec.settings;
     const bool scheduled = spec.kind == pool_kind::scheduled;
     if (scheduled) s.maximum_pool_size.reset();  // follows the core
-    const int usual =
-        scheduled ? scheduled_pool_options().core_pool_size : thread_pool_options().core_pool_size;
-    const int core =
-        s.core_pool_size.value_or(std::min(usual, s.maximum_pool_size.value_or(usual)));
+    if (!s.core_pool_size) {
+        const int usual = scheduled ? scheduled_pool_options().core_pool_size
+                                    : thread_pool_options().core_pool_size;
+        s.core_pool_size = std::min(usual, s.maximum_pool_size.value_or(usual));
+    }
+    const int core = *s.core_pool_size;
+    // With a core, for to count the processors takes reading files.
+    const auto keep_alive = scheduled ? scheduled_pool_options{.core_pool_size = core}.keep_alive
+                                      : thread_pool_options{.core_pool_size = core}.keep_alive;
     return merged(s, {.core_pool_size = core,
                       .maximum_pool_size = std::max(core, 1),
-                      .keep_alive = scheduled ? scheduled_pool_options().keep_alive
-                                              : thread_pool_options().keep_alive,
+                      .keep_alive = keep_alive,
                       .allow_core_thread_time_out = false,
                       .queue_capacity = static_cast<std::size_t>(unbounded),
                       .rejection = "abort",
@@ -215,15 +218,20 @@ struct wanted {
     std::vector<detail::registry_core::wish> wishes;
 };
 
+void check_no_pool_is_twice(const std::vector<pool_change>& changes) {
+    std::set<std::string_view> seen;
+    for (const auto& change : changes)
+        if (!seen.insert(change.pool).second)
+            throw std::invalid_argument("pool (" + change.pool + ") is there twice");
+}
+
 }  // namespace
 
 std::vector<change_report> pool_registry::reconfigure(const std::vector<pool_change>& changes,
                                                       const change_origin& origin) {
+    check_no_pool_is_twice(changes);
     wanted all;
-    std::set<std::string> seen;
     for (const auto& change : changes) {
-        if (!seen.insert(change.pool).second)
-            throw std::invalid_argument("pool (" + change.pool + ") is there twice");
         all.pools.push_back(core_->at(change.pool));
         all.wishes.push_back({all.pools.back()->core_.get(), change.settings});
     }
@@ -236,6 +244,7 @@ std::vector<change_report> pool_registry::preview(const std::vector<pool_change>
 
 std::vector<change_report> pool_registry::preview(const std::vector<pool_change>& changes,
                                                   const std::vector<pool_spec>& to_be_made) const {
+    check_no_pool_is_twice(changes);
     wanted all;
     for (const auto& change : changes) {
         all.pools.push_back(core_->at(change.pool));

@@ -79,12 +79,10 @@ registry_core::thread_counts registry_core::threads_after(
     const std::vector<planned>& plans, const std::lock_guard<std::mutex>& lock,
     const std::vector<pool_spec>& to_be_made) const {
     auto threads = threads_;
-    std::int64_t before = 0;
-    for (auto& [name, count] : threads) {
-        for (const auto& p : plans)  // what was set past the registry
-            if (p.pool->name() == name) count = threads_of(p.pool->kind(), p.before);
-        before += count;
-    }
+    for (const auto& p : plans)  // what was set past the registry
+        if (const auto found = threads.find(p.pool->name()); found != threads.end())
+            found->second = threads_of(p.pool->kind(), p.before);
+    const auto before = sum_of(threads);
     std::string what;
     for (const auto& p : plans) {
         const auto found = threads.find(p.pool->name());
@@ -96,24 +94,24 @@ registry_core::thread_counts registry_core::threads_after(
         threads[spec.name] = threads_of(spec.kind, complete_settings(spec));
         what += (what.empty() ? "pool '" : ", '") + spec.name + "'";
     }
-    check_total(threads, before, what, lock);
+    check_total(sum_of(threads), before, what, lock);
     return threads;
+}
+
+std::int64_t registry_core::sum_of(const thread_counts& threads) {
+    std::int64_t sum = 0;
+    for (const auto& [name, count] : threads) sum += count;
+    return sum;
 }
 
 void registry_core::check_total_with(const std::string& name, std::int64_t count,
                                      const std::lock_guard<std::mutex>& lock) const {
-    auto threads = threads_;
-    std::int64_t before = 0;
-    for (const auto& [other, others] : threads) before += others;
-    threads[name] = count;
-    check_total(threads, before, "pool '" + name + "'", lock);
+    const auto before = sum_of(threads_);
+    check_total(before + count, before, "pool '" + name + "'", lock);
 }
 
-void registry_core::check_total(const thread_counts& threads, std::int64_t before,
-                                const std::string& what,
+void registry_core::check_total(std::int64_t sum, std::int64_t before, const std::string& what,
                                 const std::lock_guard<std::mutex>& lock) const {
-    std::int64_t sum = 0;
-    for (const auto& [name, count] : threads) sum += count;
     const auto most = narrower_rails(lock).max_threads_per_process;
     if (most && sum > *most && sum > before)
         throw std::invalid_argument(what + ": maximum_pool_size of all pools together (" +

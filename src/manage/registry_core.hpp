@@ -75,9 +75,11 @@ private:
     thread_counts threads_after(const std::vector<planned>& plans,
                                 const std::lock_guard<std::mutex>&,
                                 const std::vector<pool_spec>& to_be_made = {}) const;
+    static std::int64_t sum_of(const thread_counts& threads);
+    /// With another pool.
     void check_total_with(const std::string& name, std::int64_t threads,
                           const std::lock_guard<std::mutex>&) const;
-    void check_total(const thread_counts& threads, std::int64_t before, const std::string& what,
+    void check_total(std::int64_t sum, std::int64_t before, const std::string& what,
                      const std::lock_guard<std::mutex>&) const;
     guard_rails narrower_rails(const std::lock_guard<std::mutex>&) const;
     std::shared_ptr<managed_pool> enter(managed_core::parts made, change_origin origin,

@@ -209,6 +209,10 @@ TEST(reconfigure, changes_several_pools_or_none) {
                     registry.reconfigure({{"a", {}}, {"a", {}}});
                 }),
                 HasSubstr("twice"));
+    EXPECT_THAT(refusal_of([&] {
+                    static_cast<void>(registry.preview({{"a", {}}, {"a", {}}}));
+                }),
+                HasSubstr("twice"));
 }
 
 TEST(reconfigure, keeps_the_factory_and_the_policy_that_the_pool_came_with) {
