@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <limits>
 #include <stdexcept>
 
 namespace cadre::manage {
@@ -43,6 +44,16 @@ int at_least_one(double threads) {
     return static_cast<int>(std::clamp(std::ceil(threads - 1e-9), 1.0, 1e6));
 }
 
+/// How long tasks wait for one of so many threads if they come by chance: Erlang's formula, of
+/// which B is the share that finds all busy and would go away, C the share that waits instead.
+double mean_wait(double busy, int threads, double run) {
+    if (busy >= threads) return std::numeric_limits<double>::infinity();
+    double b = 1;
+    for (int i = 1; i <= threads; ++i) b = busy * b / (i + busy * b);
+    const double c = b / (1 - busy / threads * (1 - b));
+    return c * run / (threads - busy);
+}
+
 }  // namespace
 
 sizing_advice advise(const pool_load& load, const advice_options& options) {
@@ -66,7 +77,15 @@ sizing_advice advise(const pool_load& load, const advice_options& options) {
                              " % of their time: more than " + std::to_string(useful) +
                              " threads only share " + std::to_string(options.processors) +
                              " processors");
-    const int core = std::clamp(std::min(needed, useful), options.min_threads, options.max_threads);
+    const double aim = advice_seconds(options.target_wait);
+    const int most = std::clamp(useful, options.min_threads, options.max_threads);
+    int core = std::clamp(needed, options.min_threads, most);
+    if (const double wait = mean_wait(busy, core, run); wait > aim && core < most) {
+        while (core < most && mean_wait(busy, core, run) > aim) ++core;
+        advice.reasons.push_back("a task would wait for " + rounded(wait) +
+                                 " s on average, more than the " + rounded(aim) +
+                                 " s aimed at: " + std::to_string(core) + " threads");
+    }
     const int maximum =
         std::clamp(std::min(2 * core, std::max(useful, core)), core, options.max_threads);
     advice.settings.core_pool_size = core;
@@ -75,8 +94,7 @@ sizing_advice advise(const pool_load& load, const advice_options& options) {
         advice.reasons.emplace_back(
             "the load is more than the processors can do: it will queue or be rejected");
     const double per_second = core / run;
-    const auto capacity =
-        static_cast<std::size_t>(std::max(1.0, per_second * advice_seconds(options.target_wait)));
+    const auto capacity = static_cast<std::size_t>(std::max(1.0, per_second * aim));
     advice.settings.queue_capacity = capacity;
     advice.reasons.push_back(
         (core == 1 ? "1 thread does " : std::to_string(core) + " threads do ") +

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "manage/pool_view.hpp"
 #include <cadre/manage/metrics_text.hpp>
@@ -112,6 +113,7 @@ bool is_bounded(const pool_snapshot& s) {
 
 json advice_of(const pool_registry& registry, const pool_advisers& advisers) {
     json all = json::array();
+    std::set<std::string> sized;
     for (const auto& advised : advisers.advice()) {
         const auto now = advised.pool->snapshot();
         // The minute that was measured may have been quieter than this moment.
@@ -119,6 +121,7 @@ json advice_of(const pool_registry& registry, const pool_advisers& advisers) {
             is_short_of_threads(*advised.pool, now) || advisers.rejected_lately(*advised.pool) > 0;
         if (has_too_few && !asks_for_more(advised, thread_limit(now))) continue;
         all.push_back(sizes_of(advised, is_bounded(now)));
+        sized.insert(advised.pool->name());
     }
     const auto advise = [&](const managed_pool& pool, const std::string& message) {
         all.push_back({{"pool", pool.name()}, {"message", message}});
@@ -128,19 +131,24 @@ json advice_of(const pool_registry& registry, const pool_advisers& advisers) {
         const int limit = thread_limit(s);
         const bool bounded = is_bounded(s);
         const auto rejected = advisers.rejected_lately(*pool);
+        // Where there are sizes to try, there is no second advice beside them.
+        const auto to_do = [&](const char* what) {
+            return sized.contains(pool->name()) ? "" : what;
+        };
         if (rejected > 0 && s.largest_pool_size >= limit)
             advise(*pool, counted(rejected, "task was", "tasks were") +
                               " rejected lately with all of " +
-                              counted(limit, "thread", "threads") +
-                              " started: raise maximum_pool_size, or queue_capacity if they come "
-                              "in bursts");
-        else if (is_short_of_threads(*pool, s))
+                              counted(limit, "thread", "threads") + " started" +
+                              to_do(": raise maximum_pool_size, or queue_capacity if they come in "
+                                    "bursts"));
+        else if (is_short_of_threads(*pool, s) && pool->kind() == pool_kind::plain)
             advise(*pool, "all of " + counted(limit, "thread is", "threads are") + " busy and " +
-                              (pool->kind() == pool_kind::plain
-                                   ? counted(static_cast<std::int64_t>(s.queue_size), "task waits",
-                                             "tasks wait") +
-                                         ": raise core_pool_size and maximum_pool_size"
-                                   : "tasks are late: raise core_pool_size"));
+                              counted(static_cast<std::int64_t>(s.queue_size), "task waits",
+                                      "tasks wait") +
+                              to_do(": raise core_pool_size and maximum_pool_size"));
+        else if (is_short_of_threads(*pool, s))
+            advise(*pool, "all of " + counted(limit, "thread is", "threads are") +
+                              " busy and tasks are late" + to_do(": raise core_pool_size"));
         if (!bounded && pool->kind() == pool_kind::plain)
             advise(*pool,
                    "its queue has no bound: maximum_pool_size has no effect, and memory is "

@@ -18,9 +18,12 @@ void pool_advisers::look(const std::vector<std::shared_ptr<managed_pool>>& pools
         if (known.pool != pool) {  // new, or made anew under an old name
             gone.push_back(std::move(known));
             known = {.pool = pool, .adviser = std::make_unique<pool_adviser>(pool), .at = now};
-        } else if (!known.advice || now - known.at >= std::chrono::minutes(1)) {
+        } else if (now - known.at >= std::chrono::minutes(1)) {
             known.advice = advise(known.adviser->load());
             known.at = now;
+            known.has_a_minute = true;
+        } else if (!known.has_a_minute) {  // of what there is, anew with each look
+            known.advice = advise(pool_adviser(*known.adviser).load());
         }
         known.seen = true;
     }

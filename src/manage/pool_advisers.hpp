@@ -37,6 +37,7 @@ private:
         std::unique_ptr<pool_adviser> adviser = {};
         std::chrono::steady_clock::time_point at = {};
         std::optional<sizing_advice> advice = {};
+        bool has_a_minute = false;  // behind its advice
         bool seen = false;  // in the look that is under way
     };
 

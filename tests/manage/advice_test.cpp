@@ -28,12 +28,28 @@ TEST(advice, follows_littles_law_and_the_processors) {
     EXPECT_EQ(advise(load, {.max_threads = 3, .processors = 4}).settings.maximum_pool_size, 3);
     // One place in the queue is the least, and the wait there is as long as it is.
     const auto slow = advise({.arrivals_per_second = 1, .mean_run = 400ms, .compute_share = 0.1},
-                             {.processors = 4});
+                             {.target_wait = 300ms, .processors = 4});
+    EXPECT_EQ(slow.settings.core_pool_size, 1);
     EXPECT_EQ(slow.settings.queue_capacity, 1u);
     EXPECT_EQ(slow.reasons.back(),
               "1 thread does 2.5 tasks/s: with 1 queued the last waits for 0.4 s");
     EXPECT_FALSE(advise({}).enough_data);
     EXPECT_THROW(advise(load, {.min_threads = 0}), std::invalid_argument);
+}
+
+TEST(advice, gives_threads_enough_for_the_wait_that_is_aimed_at) {
+    // One thread that is busy for 0.4 of its time has each task wait for 0.4 * 400 ms / 0.6.
+    const pool_load load{.arrivals_per_second = 1, .mean_run = 400ms, .compute_share = 0.1};
+    const auto two = advise(load, {.processors = 4});
+    EXPECT_EQ(two.settings.core_pool_size, 2);
+    EXPECT_THAT(two.reasons, ::testing::Contains(
+                                 "a task would wait for 0.267 s on average, more than the 0.05 s "
+                                 "aimed at: 2 threads"));
+    EXPECT_EQ(advise(load, {.target_wait = 1ns, .processors = 4}).settings.core_pool_size, 8);
+    EXPECT_EQ(advise(load, {.max_threads = 1, .processors = 4}).settings.core_pool_size, 1);
+    EXPECT_EQ(advise({.arrivals_per_second = 1e9, .mean_run = 1s}, {.processors = 4})
+                  .settings.core_pool_size,
+              4);
 }
 
 TEST(advice, measures_the_load_of_a_pool) {
@@ -76,6 +92,31 @@ TEST(pool_advisers, speak_of_pools_that_have_a_monitor_and_other_sizes_than_they
     registry.remove("p");
     advisers.look(registry.pools());
     EXPECT_TRUE(advisers.advice().empty());
+}
+
+TEST(pool_advisers, follow_the_load_from_look_to_look_in_the_first_minute) {
+    pool_registry registry;
+    const auto pool = registry.create({.name = "p", .settings = {.core_pool_size = 50}});
+    detail::pool_advisers advisers;
+    const auto start = std::chrono::steady_clock::now();
+    const auto first_reason = [&] { return advisers.advice().at(0).advice.reasons.at(0); };
+    const auto run_one = [&](std::int64_t nth) {
+        pool->executor()->submit([] { this_thread::sleep_for(1ms); }).wait();
+        ASSERT_TRUE(testing::has_completed(*pool->executor(), nth));
+    };
+    advisers.look(registry.pools(), start);
+    run_one(1);
+    advisers.look(registry.pools(), start + 2s);
+    const auto early = first_reason();
+    run_one(2);
+    advisers.look(registry.pools(), start + 4s);
+    const auto later = first_reason();
+    EXPECT_NE(later, early);
+    advisers.look(registry.pools(), start + 1min);
+    const auto of_a_minute = first_reason();
+    run_one(3);
+    advisers.look(registry.pools(), start + 1min + 2s);
+    EXPECT_EQ(first_reason(), of_a_minute);
 }
 
 TEST(pool_advisers, advise_on_a_capacity_only_where_it_can_be_set) {
@@ -146,6 +187,25 @@ TEST(pool_advisers, speak_of_rejections_only_for_a_while) {
     EXPECT_THAT(text(), ::testing::HasSubstr("rejected"));
     advisers.look(registry.pools(), start + 2min);
     EXPECT_THAT(text(), ::testing::Not(::testing::HasSubstr("rejected")));
+}
+
+TEST(pool_advisers, do_not_contradict_the_sizes_they_advise) {
+    pool_registry registry;
+    const auto pool = registry.create({.name = "p",
+                                       .settings = {.core_pool_size = 1,
+                                                    .maximum_pool_size = 1,
+                                                    .queue_capacity = 1,
+                                                    .rejection = "discard"}});
+    detail::pool_advisers advisers;
+    advisers.look(registry.pools());
+    for (int i = 0; i < 100; ++i) pool->executor()->execute([] { this_thread::sleep_for(20ms); });
+    ASSERT_TRUE(testing::has_completed(*pool->executor(), 2));
+    advisers.look(registry.pools());
+    const auto advice = detail::advice_of(registry, advisers);
+    ASSERT_EQ(advice.size(), 2u);
+    EXPECT_GT(advice[0].at("settings").at("maximum_pool_size"), 1);
+    EXPECT_EQ(advice[1].at("message"),
+              "98 tasks were rejected lately with all of 1 thread started");
 }
 
 TEST(sizing_controller, changes_within_bounds_and_not_too_often) {

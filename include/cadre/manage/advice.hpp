@@ -42,8 +42,9 @@ struct sizing_advice {
 };
 
 /// What sizes such a load asks for. Threads by Little's law (arrivals times run time), with room
-/// for bursts, not beyond what the processors can feed: n * u * (1 + W/C). The queue holds what
-/// arrives within the wait that is aimed at. Pure.
+/// for bursts, and more if tasks that come by chance would wait for longer than is aimed at
+/// (Erlang's formula), not beyond what the processors can feed: n * u * (1 + W/C). The queue holds
+/// what arrives within the wait that is aimed at. Pure.
 CADRE_API sizing_advice advise(const pool_load& load, const advice_options& options = {});
 
 /// Looks at a pool again and again and says what sizes it should have. Each has its own memory of
