@@ -13,6 +13,7 @@
 
 #include "manage/pool_view.hpp"
 #include "manage/process_memory.hpp"
+#include "utf8.hpp"
 
 namespace cadre::manage {
 namespace {
@@ -24,6 +25,23 @@ using label_list = std::vector<ClientMetric::Label>;
 
 double prometheus_seconds(std::chrono::nanoseconds d) {
     return std::chrono::duration<double>(d).count();
+}
+
+/// A scraper refuses the whole page for one byte that is not UTF-8. So that two such names stay
+/// two, each of these bytes is written in digits.
+std::string scrapable(std::string_view text) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string result;
+    while (!text.empty()) {
+        const auto size = cadre::detail::character_size(text);
+        const auto byte = static_cast<unsigned char>(text.front());
+        if (size > 0)
+            result += text.substr(0, size);
+        else
+            (result += "\\x").append({digits[byte >> 4U], digits[byte & 15U]});
+        text.remove_prefix(std::max<std::size_t>(size, 1));
+    }
+    return result;
 }
 
 /// Families by name, in the order of their first use.
@@ -61,6 +79,7 @@ private:
         if (!family) family = &all_.emplace_back(MetricFamily{name, help, type, {}});
         auto& made = family->metric.emplace_back();
         made.label = std::move(of);
+        for (auto& label : made.label) label.value = scrapable(label.value);
         return made;
     }
     std::vector<MetricFamily> all_;

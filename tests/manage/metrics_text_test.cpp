@@ -48,6 +48,17 @@ TEST(metrics_text, writes_what_prometheus_reads) {
     EXPECT_EQ(metrics_json_lines(registry).back(), '\n');
 }
 
+TEST(metrics_text, keeps_a_name_that_is_not_utf_8_from_spoiling_the_page) {
+    pool_registry registry;
+    const auto pool = registry.create({.name = "p\xc3\xa9"});
+    for (const auto* name : {"cut \xc3", "cut \xe2\x82", "whole \xc3\xa9"})
+        pool->executor()->submit(named(name, [] {})).wait();
+    ASSERT_TRUE(testing::has_completed(*pool->executor(), 3));
+    const auto text = prometheus_text(registry);
+    for (const auto* task : {"cut \\\\xc3", "cut \\\\xe2\\\\x82", "whole \xc3\xa9"})
+        EXPECT_THAT(text, HasSubstr(std::string("{pool=\"p\xc3\xa9\",task=\"") + task + "\"} 1\n"));
+}
+
 TEST(metrics_text, counts_what_was_submitted_with_what_was_rejected) {
     pool_registry registry;
     const auto pool = registry.create(
