@@ -115,6 +115,31 @@ TEST(asio_context, spawns_coroutines) {
     ASSERT_TRUE(over.wait());
     EXPECT_EQ(ran_on, worker_of(*pool));
 }
+
+TEST(asio_context, ends_coroutines_that_are_on_their_way_with_it) {
+    std::atomic<int> alive = 0;
+    const auto pool = executors::fixed_thread_pool(2);
+    for (int round = 0; round < 200; ++round) {
+        asio_context context(*pool);
+        // Counts the coroutine in for as long as there is something of it.
+        const auto counted = [&] {
+            ++alive;
+            return std::shared_ptr<void>(nullptr, [&](void*) { --alive; });
+        };
+        const auto repeat = [](auto pause, std::shared_ptr<void>) -> asio::awaitable<void> {
+            asio::steady_timer timer(co_await asio::this_coro::executor);
+            for (;;) {
+                timer.expires_after(pause);
+                co_await timer.async_wait(asio::use_awaitable);
+            }
+        };
+        const auto executor = context.get_executor();
+        asio::co_spawn(executor, repeat(std::chrono::hours(1), counted()), asio::detached);
+        asio::co_spawn(executor, repeat(std::chrono::microseconds(50), counted()), asio::detached);
+        for (int i = round % 7; i > 0; --i) std::this_thread::yield();
+    }
+    EXPECT_EQ(alive, 0);
+}
 #endif
 
 }  // namespace

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <signal.h>
+
 #include <asio/execution.hpp>
-#include <asio/execution_context.hpp>
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+#include <optional>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -28,24 +33,28 @@ namespace cadre {
 ///     timer.async_wait([](asio::error_code e) { ... });        // on a thread of the pool
 ///     asio::co_spawn(context.get_executor(), serve(), asio::detached);
 ///
-/// The first timer or other I/O object makes Asio start a thread of its own, which waits for the
-/// operating system and hands the handlers to the pool.
+/// It has a thread of its own, which waits for the operating system and hands the handlers to the
+/// pool; there is no need to run() it.
 ///
 /// The pool must live longer than the context, and the context longer than its I/O objects. A pool
 /// that refuses a handler throws where it is posted; a handler of an I/O object has no such place,
-/// and Asio ends the process. So give it a pool with an unbounded queue or caller_runs_policy, and
+/// and the process ends. So give it a pool with an unbounded queue or caller_runs_policy, and
 /// end the context before the pool is shut down.
-class asio_context : public asio::execution_context {
+class asio_context : public asio::io_context {
 public:
     class executor_type;
 
-    explicit asio_context(executor& where) : where_(where) {}  // the base of Asio allocates
+    explicit asio_context(executor& where)
+        : io_context(1), where_(where), waits_([this] { wait_for_the_system(); }) {}
     /// Waits until the pool has run or dropped every handler that it was given, and drops those of
-    /// I/O objects that are still waiting. Not to be called by a handler.
+    /// I/O objects that are still waiting, coroutines among them. Not to be called by a handler.
     ~asio_context() {
-        await_handlers();
+        // Asio's services end as those of its own contexts do, while nobody is at them: a handler
+        // that still ran would start operations of services that are gone.
+        close();
+        stop();
+        waits_.join();
         shutdown();
-        await_handlers();  // Asio's thread may have handed over more, until it ended
         destroy();
     }
     executor_type get_executor() noexcept;
@@ -54,10 +63,7 @@ private:
     /// A handler that the pool has; it refers to the services of the context until it is gone.
     class counted {
     public:
-        explicit counted(asio_context& by) noexcept : by_(&by) {
-            const std::lock_guard lock(by_->mutex_);
-            ++by_->handlers_;
-        }
+        explicit counted(asio_context& by) noexcept : by_(&by) {}  // who makes it has counted it
         counted(counted&& other) noexcept : by_(std::exchange(other.by_, nullptr)) {}
         counted& operator=(counted&&) = delete;
         ~counted() {
@@ -75,15 +81,33 @@ private:
         F function;
         void operator()() { function(); }
     };
-    void await_handlers() {
+
+    std::optional<counted> count_one() {
+        const std::lock_guard lock(mutex_);
+        if (closed_) return std::nullopt;
+        ++handlers_;
+        return std::optional<counted>(std::in_place, *this);
+    }
+    void close() {
         std::unique_lock lock(mutex_);
         none_left_.wait(lock, [this] { return handlers_ == 0; });
+        closed_ = true;
+    }
+    void wait_for_the_system() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, nullptr);  // they are for the threads of the program
+        const auto until_stopped = asio::make_work_guard(static_cast<io_context&>(*this));
+        run();
     }
 
     executor& where_;
     std::mutex mutex_;  // guards all below
     std::condition_variable none_left_;
     std::size_t handlers_ = 0;
+    bool closed_ = false;  // nothing runs any more
+
+    std::thread waits_;  // the last member: uses the others
 };
 
 /// Copyable, two of one context are equal. Never runs a function before execute returns, unless the
@@ -92,8 +116,10 @@ class asio_context::executor_type {
 public:
     template <class F>
     void execute(F&& f) const {
+        auto count = context_->count_one();
+        if (!count) return;  // the context ends, and f with its owner
         context_->where_.execute(
-            task(handler<std::decay_t<F>>{counted(*context_), std::forward<F>(f)}));
+            task(handler<std::decay_t<F>>{std::move(*count), std::forward<F>(f)}));
     }
 
     asio_context& query(asio::execution::context_t) const noexcept { return *context_; }
