@@ -3,11 +3,13 @@
 """Makes the site, build/site/index.html: the pages of the repository and the reference of the headers.
 
     site.py [DIRECTORY]     into another directory
+    site.py --header FILE   a header as Doxygen is to read it
 
 Doxygen does the work. Before it, the pages are made ready: headings get the anchors that GitHub gives
-them, links between pages become references, the examples become a page. After it, the warnings are
-looked through: it fails for any, save members without a comment, whose names say it all. It also fails
-for a page that tells where on this machine it was made.
+them, links between pages become references, the examples become a page; and what a header says of itself is
+marked as such, or Doxygen takes it for a description of the namespace that follows. After it, the
+warnings are looked through: it fails for any, save members without a comment, whose names say it all. It
+also fails for a page that tells where on this machine it was made.
 """
 
 import os
@@ -25,6 +27,7 @@ PICTURE = re.compile(r"!\[([^\]]*)\]\(([^()\s]+)\)")
 LINK = re.compile(r"\[([^\]]*)\]\(([^()\s]+)\)")
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
+OF_HEADER = re.compile(r"^((?:///.*\n)+)\n", re.MULTILINE)  # a comment on nothing that follows
 # Members whose names say it all, and what Doxygen cannot place: a specialisation for std.
 UNIMPORTANT = re.compile(r"warning: (Member .* is not documented|.* std::coroutine_traits<)")
 
@@ -91,6 +94,11 @@ def ready(page, files):
     return "".join(p if p.startswith("```") else prose(page, p, files) for p in parts)
 
 
+def header(path):
+    """A line for a line, for the reference points into the header."""
+    return OF_HEADER.sub(r"/// @file\n\1", pathlib.Path(path).read_text(encoding="utf-8"))
+
+
 def examples():
     text = "# Examples {#examples}\n\nEach shows one idea in under 60 lines, and is run by the tests.\n"
     for path in sorted((ROOT / "examples").glob("*.cpp")):
@@ -102,8 +110,9 @@ def examples():
 def doxygen(pages, site):
     configuration = (ROOT / "docs/site/Doxyfile").read_text(encoding="utf-8")
     configuration += f"""
-INPUT = include/cadre {pages}
+INPUT = include/cadre docs/site/namespaces.dox {pages}
 STRIP_FROM_PATH = include . {pages.parent}
+FILTER_PATTERNS = *.hpp="{sys.executable} {__file__} --header"
 USE_MDFILE_AS_MAINPAGE = {pages}/README.md
 OUTPUT_DIRECTORY = {site.parent}
 HTML_OUTPUT = {site.name}
@@ -124,6 +133,9 @@ def names_this_machine(site):
 
 
 def main():
+    if sys.argv[1:2] == ["--header"]:
+        print(header(sys.argv[2]), end="")
+        return 0
     site = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/site").resolve()
     pages = site.parent / f"{site.name}_pages"
     for directory in (site, pages):

@@ -63,6 +63,7 @@ public:
 
     explicit executor_scheduler(executor& where) noexcept : where_(&where) {}
 
+    /// What schedule() gives.
     class sender {
     public:
         using sender_concept = detail::sx::sender_kind;
@@ -101,6 +102,7 @@ public:
 
     explicit timed_scheduler(scheduled_executor_service& timers) noexcept : timers_(&timers) {}
 
+    /// What schedule(), schedule_after() and schedule_at() give.
     template <class When>
     class sender {
     public:
