@@ -123,36 +123,39 @@ void scheduled_thread_pool_executor::start_timer(detail::intrusive_ptr<detail::t
         timer->abandon();  // lets go of its callable: the future of a task in there holds the timer
         throw;
     }
-    auto& core = *pool_.core_;
     if (is_shutdown()) return reject(std::move(timer));
+    auto& timers = *timers_;
     using admission = detail::timer_queue::admission;
     auto how = admission::refused;
     try {
-        how = timers_->admit(timer, due);
+        how = timers.admit(timer, due);
     } catch (...) {
         timer->abandon();  // lets go of its decoration, which holds it
         throw;
     }
     if (how == admission::settled) return;
     if (how == admission::refused) return reject(std::move(timer));  // shut down since
-    const auto failed_before = core.failed_threads();
+    // The task may have run by now, and have destroyed this pool, as long as it is not taken back.
+    const auto core = timers.pool.lock();
+    if (!core) return;
+    const auto failed_before = core->failed_threads();
     try {
-        core.ensure_worker();
+        core->ensure_worker();
     } catch (...) {
-        if (!timers_->remove(*timer)) {  // somebody runs it
-            core.tell_uncaught(task(), std::current_exception());
+        if (!timers.remove(*timer)) {  // somebody runs it
+            core->tell_uncaught(task(), std::current_exception());
             return;
         }
-        core.count_withdrawn(1);
+        core->count_withdrawn(1);
         timer->abandon();  // the submitter is told, so it must not run
-        core.try_terminate();
+        core->try_terminate();
         throw;
     }
     // Admitted after a shutdown that had found nothing, the pool may have ended meanwhile. It has
     // not if a worker was there or could be added. A task without a future has nobody else to tell.
     const bool nobody_runs_it =
-        core.state() >= run_state::stop || core.system_refused_since(failed_before);
-    if (nobody_runs_it && timers_->remove(*timer)) reject(std::move(timer));
+        core->state() >= run_state::stop || core->system_refused_since(failed_before);
+    if (nobody_runs_it && timers.remove(*timer)) reject(std::move(timer));
 }
 
 void scheduled_thread_pool_executor::reject(detail::intrusive_ptr<detail::timer_core> timer) {

@@ -334,6 +334,33 @@ TEST(scheduled_shutdown, a_pool_may_be_destroyed_on_its_own_worker) {
     }
 }
 
+TEST(scheduled_shutdown, a_task_may_destroy_its_pool_while_that_starts_a_thread_for_it) {
+    for (const bool now : {false, true}) {
+        gate has_left;  // the last worker, and with it all of the pool but what starts the thread
+        gate is_destroyed;
+        std::atomic<int> made = 0;
+        const auto factory = [&](std::function<void()> body) {
+            if (++made == 2) {
+                EXPECT_TRUE(is_destroyed.wait() && has_left.wait());
+            }
+            return thread([&has_left, number = made.load(), body = std::move(body)]() mutable {
+                body();
+                body = nullptr;
+                if (number == 1) has_left.open();
+            });
+        };
+        auto pool = std::make_unique<scheduled_thread_pool_executor>(
+            scheduled_pool_options{.core_pool_size = 2, .thread_factory = factory});
+        auto& borrowed = *pool;
+        ASSERT_TRUE(pool->prestart_core_thread());
+        borrowed.execute([&is_destroyed, now, own = std::move(pool)]() mutable {
+            if (now) own->shutdown_now();
+            own.reset();
+            is_destroyed.open();
+        });
+    }
+}
+
 TEST(scheduled_shutdown, many_cancelled_and_purged_tasks_are_gone_while_the_workers_wait) {
     const int before = counted<>::alive;
     manual_clock clock;
