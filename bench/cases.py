@@ -205,7 +205,6 @@ def timer_churn(name, timers, order, **more):
             Measure("speed", "M operations/s", MORE, lambda a, q: 1e3 / nanoseconds(a, q)),
             Measure("cost", "ns an operation", LESS, nanoseconds),
         ),
-        warm_up={"timers": min(timers, 200_000)},
         often=EVERY_SECOND_START if timers >= 10**6 else EVERY_START,
         **more,
     )
