@@ -14,7 +14,7 @@ packages="
     prometheus-cpp-dev libssl-dev
     clang-format clang-tidy python3 git spin gcc relacy-dev
     default-jdk-headless|openjdk-17-jdk-headless
-    libcpp-httplib-dev libcli11-dev nlohmann-json3-dev
+    libcpp-httplib-dev libcli11-dev
     nodejs chromium fonts-dejavu-core
 "
 # Debian has it apart; elsewhere it comes with nodejs.
@@ -34,7 +34,8 @@ if ! command -v dpkg-query >/dev/null; then
     exit 0
 fi
 
-installed=" $(dpkg-query -W -f '${db:Status-Abbrev}${Package} ' | sed 's/ii //g') "
+# The second letter of the status counts: the first may be a hold, and what was removed may have left its settings.
+installed=" $(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' | sed -n 's/^.i.//p' | tr '\n' ' ') "
 missing=
 for entry in $packages; do
     found=
@@ -46,7 +47,14 @@ done
 [ -n "$missing" ] || exit 0
 
 as_root=
-[ "$(id -u)" = 0 ] || as_root=sudo
+if [ "$(id -u)" != 0 ]; then
+    as_root=sudo
+    if ! command -v sudo >/dev/null; then
+        echo "setup: packages are missing, and without sudo only root can install them. As root, please:" >&2
+        echo "apt-get update && apt-get install --no-install-recommends$missing" >&2
+        exit 1
+    fi
+fi
 echo "setup: installing$missing"
 $as_root apt-get update -q
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
