@@ -214,12 +214,18 @@ void task_tracer::write_json(std::ostream& out) const {
                 << "{\"dropped_after_us\":" << microseconds(each.ended - each.submitted) << "}}";
             continue;
         }
+        // An arrow goes from one slice to another, and a viewer binds its ends to what is open when
+        // it comes to them: so a submission is a slice of its own, and the run comes before the end
+        // of the arrow that has the same time.
         const auto link = category + ",\"id\":" + std::to_string(++id);
+        const auto submission = quoted("submit " + (each.name.empty() ? "task" : each.name));
+        event("B", *each.submitted_on, each.submitted, submission) << category << '}';
         event("s", *each.submitted_on, each.submitted, name) << link << '}';
-        event("f", *each.ran_on, each.started, name) << link << ",\"bp\":\"e\"}";
+        event("E", *each.submitted_on, each.submitted, submission) << category << '}';
         event("X", *each.ran_on, each.started, name)
             << category << ",\"dur\":" << microseconds(each.ended - each.started)
             << ",\"args\":{\"waited_us\":" << microseconds(each.started - each.submitted) << "}}";
+        event("f", *each.ran_on, each.started, name) << link << ",\"bp\":\"e\"}";
     }
     for (const auto& [number, name] : threads)
         out << std::exchange(separator, ",\n") << "{\"ph\":\"M\",\"pid\":" << process

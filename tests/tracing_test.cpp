@@ -3,12 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <locale>
+#include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "support/held_task.hpp"
 #include "support/scheduled_pools.hpp"
@@ -21,6 +25,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 std::string json_of(const task_tracer& tracer) {
     std::ostringstream out;
@@ -31,6 +36,52 @@ std::string json_of(const task_tracer& tracer) {
 int count(const std::string& text, const std::string& part) {
     int found = 0;
     for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+}
+
+/// The value of a field of an event, which is a line: up to the next field.
+std::string field(const std::string& event, const std::string& name) {
+    const auto at = event.find('"' + name + "\":");
+    if (at == std::string::npos) return {};
+    const auto begin = at + name.size() + 3;
+    return event.substr(begin, event.find_first_of(",}", begin) - begin);
+}
+
+/// What the arrows connect, as "slice -> slice", in a viewer that goes through the events by time,
+/// those of one time in the order of the file, and binds an end of an arrow to the innermost slice
+/// that is open on its thread. An end that finds none binds to "nothing".
+std::vector<std::string> arrows(const std::string& json) {
+    struct slice {
+        std::string name;
+        double end;
+    };
+    std::vector<std::string> events;
+    std::istringstream lines(json);
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with("{\"ph\":") && !field(line, "ts").empty()) events.push_back(line);
+    const auto time_of = [](const std::string& event) { return std::stod(field(event, "ts")); };
+    std::ranges::stable_sort(events, {}, time_of);
+
+    std::map<std::string, std::vector<slice>> open;  // by thread
+    std::map<std::string, std::string> begun;        // by id of the arrow
+    std::vector<std::string> found;
+    for (const auto& event : events) {
+        auto& stack = open[field(event, "tid")];
+        const auto phase = field(event, "ph");
+        const auto innermost = stack.empty() ? "nothing" : stack.back().name;
+        if (phase == R"("B")" || phase == R"("X")") {
+            std::erase_if(stack, [&](const slice& s) { return s.end <= time_of(event); });
+            const double end = phase == R"("X")" ? time_of(event) + std::stod(field(event, "dur"))
+                                                 : std::numeric_limits<double>::infinity();
+            stack.push_back({field(event, "name"), end});
+        } else if (phase == R"("E")") {
+            stack.pop_back();
+        } else if (phase == R"("s")") {
+            begun[field(event, "id")] = innermost;
+        } else if (phase == R"("f")") {
+            found.push_back(begun[field(event, "id")] + " -> " + innermost);
+        }
+    }
     return found;
 }
 
@@ -56,6 +107,16 @@ TEST(tracing, shows_each_run_on_its_thread) {
     EXPECT_THAT(json, HasSubstr(R"("name":"task","cat":"orders")"));
     EXPECT_THAT(json, HasSubstr(R"("name":"thread_name","args":{"name":"shop-thread-1"})"));
     EXPECT_THAT(json, HasSubstr("\"waited_us\":"));
+}
+
+TEST(tracing, draws_an_arrow_from_each_submission_to_its_run) {
+    task_tracer tracer;
+    {
+        thread_pool_executor pool(traced(tracer));
+        pool.submit(named("outer", [&] { pool.execute(named("inner", [] {})); })).get();
+    }
+    EXPECT_THAT(arrows(json_of(tracer)), UnorderedElementsAre(R"("submit outer" -> "outer")",
+                                                              R"("submit inner" -> "inner")"));
 }
 
 TEST(tracing, writes_names_that_every_reader_of_json_takes) {

@@ -15,7 +15,7 @@ namespace cadre {
 
 /// Records the lives of tasks: when and where each was submitted, started and ended, or that it was
 /// dropped. They can be looked at in Perfetto (ui.perfetto.dev) or chrome://tracing: a row for each
-/// thread, a bar for each run, an arrow to it from where the task was submitted.
+/// thread, a bar for each run, and an arrow to it from a mark where the task was submitted.
 ///
 ///     cadre::task_tracer tracer;
 ///     cadre::thread_pool_executor pool({.core_pool_size = 4,
