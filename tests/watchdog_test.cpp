@@ -56,6 +56,20 @@ TEST(watchdog, ends_a_process_in_which_nothing_moves_with_all_stacks_and_the_poo
     EXPECT_THAT(told, ::testing::HasSubstr("thread_pool_executor@stuck[Running, pool size = 1"));
 }
 
+/// As hang(), and whoever asks how the pool is hangs as well.
+void hang_holding_what_the_snapshot_needs() {
+    gate never;
+    const watchdog dog(
+        20ms, [] { return 0; }, [&] { return std::to_string(never.wait()); });
+    never.wait();
+    std::_Exit(0);
+}
+
+TEST(watchdog, ends_a_process_whose_snapshot_hangs_as_well) {
+    if (std::getenv("CADRE_HANG")) hang_holding_what_the_snapshot_needs();
+    EXPECT_THAT(told_by_a_process_that_hangs(), ::testing::HasSubstr("no snapshot"));
+}
+
 TEST(watchdog, is_patient_as_long_as_something_moves) {
     std::atomic<std::uint64_t> looks = 0;
     const watchdog dog(

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
+#include <memory>
 #include <utility>
 
 #include <execinfo.h>
@@ -20,6 +22,8 @@
 namespace cadre::testing {
 
 namespace {
+
+constexpr auto longest_snapshot = std::chrono::seconds(5);
 
 std::atomic<int> printed = 0;
 
@@ -67,6 +71,16 @@ watchdog::~watchdog() {
     watcher_.join();
 }
 
+/// The snapshot may wait for what those hold that hang. That must not keep the process from its
+/// end.
+std::string watchdog::snapshot_if_it_comes() {
+    auto told = std::make_shared<std::promise<std::string>>();
+    auto snapshot = told->get_future();
+    std::thread([told, ask = snapshot_] { told->set_value(ask()); }).detach();
+    if (snapshot.wait_for(longest_snapshot) == std::future_status::ready) return snapshot.get();
+    return "no snapshot: it waits for something that one of these holds";
+}
+
 /// Patience is counted in looks, not by the clock: a machine that stood still for a while, and this
 /// thread with it, has not been watched meanwhile.
 void watchdog::watch() {
@@ -80,8 +94,8 @@ void watchdog::watch() {
         if (still < patience_) continue;
         std::fprintf(stderr, "watchdog: nothing has moved for %lld ms\n",
                      static_cast<long long>(patience_.count()));
-        print_all_stacks();  // first: the snapshot may wait for what they hold
-        std::fprintf(stderr, "%s\n", snapshot_().c_str());
+        print_all_stacks();
+        std::fprintf(stderr, "%s\n", snapshot_if_it_comes().c_str());
         std::abort();
     }
 }

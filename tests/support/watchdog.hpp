@@ -11,9 +11,9 @@
 
 namespace cadre::testing {
 
-/// Ends the process if nothing moves for so long: tells the stack of every thread and what
-/// `snapshot` says on stderr, then aborts. `progress` is read now and then; as long as it changes,
-/// all is well.
+/// Ends the process if nothing moves for so long: tells the stack of every thread on stderr and,
+/// unless that hangs too, what `snapshot` says; then aborts. `progress` is read now and then; as
+/// long as it changes, all is well.
 class watchdog {
 public:
     watchdog(std::chrono::milliseconds patience, std::function<std::uint64_t()> progress,
@@ -24,6 +24,7 @@ public:
 
 private:
     void watch();
+    std::string snapshot_if_it_comes();
 
     const std::chrono::milliseconds patience_;
     const std::function<std::uint64_t()> progress_;

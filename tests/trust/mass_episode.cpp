@@ -43,8 +43,7 @@ public:
             std::this_thread::sleep_for(1ms);
         explained_ = finish(*pool_, end_);
         for (auto& each : threads) each.join();
-        const std::lock_guard lock(mutex_);
-        pool_.reset();
+        destroy_pool();
         told_ = failures_told_;
         return {};
     }
@@ -69,6 +68,12 @@ private:
         }
     }
 
+    /// Not under the mutex: the watchdog tells what it was doing if it hangs.
+    void destroy_pool() {
+        std::unique_ptr<thread_pool_executor> last;
+        const std::lock_guard lock(mutex_);
+        last = std::move(pool_);
+    }
     void submit(std::size_t begin, std::size_t end) {
         for (auto i = begin; i < end; ++i) try {
                 pool_->execute(i % 4096 == 7 ? tasks_.failing_task(i) : tasks_.task(i));

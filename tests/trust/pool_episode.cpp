@@ -46,6 +46,12 @@ private:
     using given = std::vector<std::pair<std::size_t, future<void>>>;
     void submit(std::size_t begin, std::size_t end, unsigned seed, given& kept);
     void disturb(unsigned long seed);
+    /// Not under the mutex: the watchdog tells what it was doing if it hangs.
+    void destroy_pool() {
+        std::unique_ptr<thread_pool_executor> last;
+        const std::lock_guard lock(mutex_);
+        last = std::move(pool_);
+    }
 
     std::mt19937 random_;
     const pool_plan plan_;
@@ -207,10 +213,7 @@ std::string any_pool::play() {
     disturber.join();
     one.join();
     other.join();
-    {
-        const std::lock_guard lock(mutex_);
-        pool_.reset();
-    }
+    destroy_pool();
     explained_ += discarded_;
     if (!plan_.with_futures) told_ = failures_told_;
     for (const auto& side_kept : kept)

@@ -39,10 +39,7 @@ public:
             std::this_thread::sleep_for(100us);
         explained_ = finish(*pool_, end_);
         outside.join();
-        {
-            const std::lock_guard lock(mutex_);
-            pool_.reset();
-        }
+        destroy_pool();
         // A family that was returned unbegun never made its children; nor did the rest of one that
         // was refused in the middle.
         for (std::size_t i = 0; i < kept_.size(); ++i)
@@ -68,6 +65,12 @@ private:
         std::vector<std::pair<std::size_t, future<void>>> results;
     };
 
+    /// Not under the mutex: the watchdog tells what it was doing if it hangs.
+    void destroy_pool() {
+        std::unique_ptr<work_stealing_pool> last;
+        const std::lock_guard lock(mutex_);
+        last = std::move(pool_);
+    }
     void begin_family(std::size_t i) {
         try {
             inside_->execute([this, i, first = tasks_.task(i * family)]() mutable {

@@ -50,10 +50,7 @@ public:
         explained_ = finish(*pool_, end_);
         one.join();
         other.join();
-        {
-            const std::lock_guard lock(mutex_);
-            pool_.reset();
-        }
+        destroy_pool();
         if (!periodic.is_done()) return "the periodic task is not done after the end";
         for (const auto& side : kept)
             for (const auto& [number, result] : side) {
@@ -73,6 +70,12 @@ public:
 private:
     using given = std::vector<std::pair<std::size_t, scheduled_future<void>>>;
 
+    /// Not under the mutex: the watchdog tells what it was doing if it hangs.
+    void destroy_pool() {
+        std::unique_ptr<scheduled_thread_pool_executor> last;
+        const std::lock_guard lock(mutex_);
+        last = std::move(pool_);
+    }
     void submit(std::size_t begin, std::size_t end, unsigned seed, given& kept) {
         std::mt19937 random(seed);
         for (auto i = begin; i < end; ++i) {
