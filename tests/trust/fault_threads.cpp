@@ -35,6 +35,8 @@ struct thread_fault {
     std::atomic<bool> fired = false;
     std::atomic<bool> healed = false;
 
+    /// The system has no thread just now, and has one when it is asked again.
+    bool is_in_passing() const { return how == refusal::again && !lasts && !CADRE_UNDER_SANITIZER; }
     /// Of the next thread that is asked for.
     bool refuses() {
         const int number = asked++;
@@ -139,10 +141,13 @@ void the_thread_of_no_core(stage& on) { play_pool(on, {.core_pool_size = 0}); }
 void prestarted_threads(stage& on) {
     thread_pool_executor pool(
         {.core_pool_size = 4, .thread_factory = factory_of(on.fault), .hooks = quiet_hooks()});
+    int started = 0;
     try {
-        (void)pool.prestart_core_thread();
-        (void)pool.prestart_all_core_threads();
+        started += pool.prestart_core_thread() ? 1 : 0;
+        started += pool.prestart_all_core_threads();
     } catch (...) {}  // the caller is told
+    if (on.fault.is_in_passing())
+        expect(started == 4, on.name, on.fault.index, "the system was not asked again");
     on.give_all(pool);
     on.recover(pool);
 }
