@@ -409,6 +409,16 @@ TEST(future_cancel, by_the_task_itself_is_possible) {
     EXPECT_THROW(task.get_future().get(), cancellation);
 }
 
+TEST(future_cancel, leaves_an_interrupt_that_was_there_before_the_task) {
+    future_task<void>* self = nullptr;
+    future_task task([&] { self->cancel(true); });
+    self = &task;
+    thread_handle::current().interrupt();
+    task();
+    EXPECT_TRUE(task.is_cancelled());
+    EXPECT_TRUE(this_thread::interrupted());
+}
+
 // The interrupt comes for a task that has been put aside for the one it waits for.
 TEST(future_cancel, an_interrupt_reaches_a_task_that_was_running_another_in_its_place) {
     std::atomic<bool> callback_waits = false;

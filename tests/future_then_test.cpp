@@ -334,6 +334,24 @@ TEST(future_then, is_waited_for_on_the_pool_that_is_to_run_it) {
     EXPECT_EQ(outer.get_for(guard), 42);
 }
 
+// Deep inside one another, continuations are put off; one of these is that which is waited for.
+TEST(future_then, may_be_waited_for_with_a_limit_by_a_continuation_that_put_it_off) {
+    future_task first([] { return 0; });
+    future last = first.get_future();
+    int waited_for = 0;
+    for (int i = 0; i < 40; ++i)
+        last = std::move(last).then([&](int x) {
+            future_task inner([] { return 1; });
+            future after = inner.get_future().then([](int one) { return one; });
+            inner();
+            if (after.wait_for(guard)) waited_for += after.get();
+            return x + 1;
+        });
+    first();
+    EXPECT_EQ(last.get(), 40);
+    EXPECT_EQ(waited_for, 40);
+}
+
 TEST(future_then, takes_a_pointer_to_a_member) {
     struct answer {
         int value = 42;

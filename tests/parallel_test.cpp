@@ -22,6 +22,7 @@
 #include "support/held_task.hpp"
 #include "support/manual_executor.hpp"
 #include "support/pools.hpp"
+#include "support/waiting_call.hpp"
 #include <cadre/executors.hpp>
 #include <cadre/parallel.hpp>
 
@@ -294,14 +295,33 @@ TEST(parallel_for, ends_early_with_the_task_that_calls_it) {
     EXPECT_TRUE(cancelled);
 }
 
+TEST(parallel_for, returns_when_those_have_left_who_helped) {
+    const auto pool = executors::fixed_thread_pool(1);
+    gate helps;
+    gate let_go;
+    std::atomic<int> visits = 0;
+    waiting_call loop([&] {
+        const auto caller = std::this_thread::get_id();
+        parallel_for(*pool, 0, 2,
+                     [&](int) {
+                         const bool is_helper = std::this_thread::get_id() != caller;
+                         if (is_helper) helps.open();
+                         (is_helper ? let_go : helps).wait();
+                         ++visits;
+                     },
+                     {.chunk = 1, .concurrency = 2});
+        EXPECT_EQ(visits, 2);
+    });
+    EXPECT_FALSE(loop.is_over());
+    let_go.open();
+    EXPECT_TRUE(loop.returned());
+}
+
 TEST(parallel_for, waits_for_those_at_work_when_it_is_interrupted) {
+    const auto pool = executors::fixed_thread_pool(1);
     gate helper_is_in;
     gate let_go;
-    std::atomic<bool> helper_done = false;
-    std::atomic<bool> in_order = false;
-    std::atomic<bool> felt = false;
-    const auto pool = executors::fixed_thread_pool(1);
-    cadre::thread loop([&] {
+    waiting_call loop([&] {
         const auto caller = std::this_thread::get_id();
         const auto body = [&](int) {
             if (std::this_thread::get_id() == caller) {
@@ -309,23 +329,15 @@ TEST(parallel_for, waits_for_those_at_work_when_it_is_interrupted) {
             } else {
                 helper_is_in.open();
                 let_go.wait();
-                helper_done = true;
             }
         };
-        try {
-            parallel_for(*pool, counted_to(2), body, {.chunk = 1, .concurrency = 2});
-            felt = this_thread::interrupted();  // it came too late to end a wait
-        } catch (const interrupted&) {
-            felt = true;
-        }
-        in_order = helper_done.load();
+        parallel_for(*pool, counted_to(2), body, {.chunk = 1, .concurrency = 2});
     });
-    EXPECT_TRUE(helper_is_in.wait());
     loop.interrupt();
+    loop.settle();
+    EXPECT_FALSE(loop.is_over());
     let_go.open();
-    loop.join();
-    EXPECT_TRUE(in_order);
-    EXPECT_TRUE(felt);
+    EXPECT_TRUE(loop.was_interrupted());
 }
 
 TEST(parallel_for, refuses_a_negative_concurrency) {

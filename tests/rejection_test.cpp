@@ -468,6 +468,25 @@ thread_factory for_a_while(int granted) {
     };
 }
 // WK-18
+TEST(rejection, those_who_wait_for_a_place_get_that_of_a_thread_which_never_runs_its_body) {
+    gate end;
+    std::atomic<int> asked = 0;
+    const auto drops_the_first = [&](std::function<void()> body) {
+        if (asked++ > 0) return cadre::thread(std::move(body));
+        return cadre::thread([&end, dropped = std::move(body)] { end.wait(); });
+    };
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .queue = no_room(),
+                               .thread_factory = drops_the_first,
+                               .rejection = block_policy{},
+                               .hooks = {.uncaught_exception = [](auto&, auto) {}}});
+    pool.execute([] {});
+    waiting_call submitter([&] { pool.submit([] {}).get(); });
+    end.open();
+    EXPECT_TRUE(submitter.returned());
+    EXPECT_EQ(asked, 2);
+}
+
 TEST(rejection, those_who_wait_for_a_place_are_told_when_the_last_worker_cannot_be_replaced) {
     for (const bool has_queue : {false, true}) {
         thread_pool_executor pool({.core_pool_size = 1,

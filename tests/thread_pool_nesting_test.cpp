@@ -188,6 +188,34 @@ TEST(thread_pool_nesting, a_task_runs_the_continuation_it_waits_for_when_that_is
     EXPECT_EQ(outer.get(), 2);
 }
 
+// As long as its source runs elsewhere, the worker does not look whether anything has come.
+TEST(thread_pool_nesting, a_task_runs_the_continuation_it_waits_for_when_its_source_has_run) {
+    gate started;
+    gate let_go;
+    thread_pool_executor elsewhere({.core_pool_size = 1});
+    thread_pool_executor pool({.core_pool_size = 1});
+    future source = elsewhere.submit([&] {
+        started.open();
+        let_go.wait();
+        return 1;
+    });
+    ASSERT_TRUE(started.wait());
+    auto after = std::move(source).then(pool, [](int i) { return i + 1; });
+    std::optional<waiting_thread> waiter;
+    gate known;
+    auto outer = pool.submit([&] {
+        waiter = waiting_thread::current();
+        known.open();
+        return after.get();
+    });
+    ASSERT_TRUE(known.wait());
+    ASSERT_TRUE(eventually([&] { return waiter->waits(); }));
+    let_go.open();
+    EXPECT_TRUE(outer.wait_for(guard));
+    pool.shutdown_now();  // ends a wait that nobody else would
+    EXPECT_EQ(outer.get(), 2);
+}
+
 TEST(thread_pool_nesting, a_task_may_wait_for_one_that_comes_to_its_pool_later) {
     thread_pool_executor pool({.core_pool_size = 1});
     future_task<int> later([] { return 1; });
