@@ -7,9 +7,10 @@
 #include <iterator>
 #include <mutex>
 
+#include <cadre/detail/report.hpp>
+
 #include "context_lock.hpp"
 #include "forks.hpp"
-#include "report.hpp"
 #include "result_of.hpp"
 
 namespace cadre::detail {

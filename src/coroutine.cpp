@@ -12,9 +12,8 @@
 
 #include <cadre/coroutine.hpp>
 
+#include <cadre/detail/report.hpp>
 #include <cadre/detail/strand_lane.hpp>
-
-#include "report.hpp"
 
 namespace cadre::detail {
 

@@ -42,12 +42,12 @@
 #include <algorithm>
 #include <chrono>
 
+#include <cadre/detail/report.hpp>
 #include <cadre/detail/schedule_point.hpp>
 #include <cadre/errors.hpp>
 
 #include "forks.hpp"
 #include "helper_scope.hpp"
-#include "report.hpp"
 #include "wait_graph.hpp"
 
 namespace cadre::detail {

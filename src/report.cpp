@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "report.hpp"
+#include <cadre/detail/report.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -31,8 +31,8 @@
 #include <stdexcept>
 
 #include <cadre/context.hpp>
+#include <cadre/detail/report.hpp>
 
-#include "report.hpp"
 #include "result_of.hpp"
 
 namespace cadre {

@@ -22,10 +22,10 @@
 
 #include <cadre/detail/condition.hpp>
 #include <cadre/detail/held_exception.hpp>
+#include <cadre/detail/report.hpp>
 #include <cadre/errors.hpp>
 
 #include "helper_scope.hpp"
-#include "report.hpp"
 
 namespace cadre {
 namespace detail {

@@ -35,10 +35,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <cadre/detail/report.hpp>
 #include <cadre/errors.hpp>
 
 #include "pause.hpp"
-#include "report.hpp"
 
 namespace cadre::detail {
 

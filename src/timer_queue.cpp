@@ -44,9 +44,9 @@
 #include <random>
 #include <sys/prctl.h>
 
+#include <cadre/detail/report.hpp>
 #include <cadre/detail/schedule_point.hpp>
 
-#include "report.hpp"
 #include "thread_pool_core.hpp"
 #include "timer_details.hpp"
 

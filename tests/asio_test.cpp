@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <asio/awaitable.hpp>
@@ -60,6 +61,26 @@ TEST(asio_context, refuses_where_it_is_posted) {
     EXPECT_THROW(asio::post(context, [] {}), rejected_execution);
 }
 
+/// A part of a handler, which opens the gate when the handler is gone.
+std::shared_ptr<void> opens_at_its_end(gate& gone) {
+    return {nullptr, [&gone](void*) { gone.open(); }};
+}
+
+TEST(asio_context, drops_the_handler_of_a_timer_that_the_pool_refuses) {
+    gate gone;
+    const auto pool = executors::fixed_thread_pool(1);
+    ::testing::internal::CaptureStderr();
+    {
+        asio_context context(*pool);
+        pool->shutdown();
+        asio::steady_timer timer(context, std::chrono::milliseconds(1));
+        timer.async_wait([part = opens_at_its_end(gone)](asio::error_code) { ADD_FAILURE(); });
+        EXPECT_TRUE(gone.wait());
+    }
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                ::testing::HasSubstr("uncaught in a handler of Asio: a task was rejected"));
+}
+
 TEST(asio_context, keeps_the_order_of_a_strand) {
     std::vector<int> ran;
     gate over;
@@ -114,6 +135,37 @@ TEST(asio_context, spawns_coroutines) {
     asio::co_spawn(context.get_executor(), sleep, asio::detached);
     ASSERT_TRUE(over.wait());
     EXPECT_EQ(ran_on, worker_of(*pool));
+}
+
+asio::awaitable<void> wait_for(asio::steady_timer& timer, std::shared_ptr<void>) {
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
+TEST(asio_context, ends_a_coroutine_that_the_pool_drops) {
+    gate gone;
+    const auto pool = executors::fixed_thread_pool(1);
+    asio_context context(*pool);
+    asio::steady_timer timer(context);
+    const held_task occupies_the_worker(*pool);
+    asio::co_spawn(context, wait_for(timer, opens_at_its_end(gone)), asio::detached);
+    pool->shutdown_now();
+    EXPECT_TRUE(gone.is_open());
+}
+
+TEST(asio_context, ends_a_coroutine_with_which_the_pool_refuses_to_go_on) {
+    gate gone;
+    const auto pool = executors::fixed_thread_pool(1);
+    ::testing::internal::CaptureStderr();
+    {
+        asio_context context(*pool);
+        asio::steady_timer timer(context, std::chrono::hours(1));
+        asio::co_spawn(context, wait_for(timer, opens_at_its_end(gone)), asio::detached);
+        pool->submit([] {}).get();  // behind the coroutine, which waits
+        pool->shutdown();
+        timer.cancel();
+        EXPECT_TRUE(gone.wait());
+    }
+    ::testing::internal::GetCapturedStderr();
 }
 
 TEST(asio_context, ends_coroutines_that_are_on_their_way_with_it) {

@@ -8,12 +8,14 @@
 #include <asio/io_context.hpp>
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <type_traits>
 #include <utility>
 
+#include <cadre/detail/report.hpp>
 #include <cadre/executor.hpp>
 #include <cadre/task.hpp>
 
@@ -37,9 +39,11 @@ namespace cadre {
 /// pool; there is no need to run() it.
 ///
 /// The pool must live longer than the context, and the context longer than its I/O objects. A pool
-/// that refuses a handler throws where it is posted; a handler of an I/O object has no such place,
-/// and the process ends. So give it a pool with an unbounded queue or caller_runs_policy, and
-/// end the context before the pool is shut down.
+/// that refuses a handler throws where it is posted. That of an I/O object has no such place: it is
+/// dropped, with the coroutine that waits for it, and stderr tells, a line of it. Asio itself
+/// cannot pass on that the pool refuses a coroutine, at its start or when it posts, or the next
+/// turn of an asio::strand: the process ends. So give it a pool with an unbounded queue or
+/// caller_runs_policy, and end the context before the pool is shut down.
 class asio_context : public asio::io_context {
 public:
     class executor_type;
@@ -76,11 +80,38 @@ private:
         asio_context* by_;
     };
     template <class F>
-    struct handler {
-        counted count;  // the first member: counted off after the function is destroyed
-        F function;
-        void operator()() { function(); }
+    class handler {
+    public:
+        template <class G>
+        handler(counted count, G&& function)
+            : count_(std::move(count)), function_(std::in_place, std::forward<G>(function)) {}
+        handler(handler&&) = default;
+        handler& operator=(handler&&) = delete;
+        // A coroutine that is dropped posts its own end, which the pool may refuse as well.
+        ~handler() {
+            ++destroying_;
+            function_.reset();
+            --destroying_;
+        }
+        void operator()() { (*function_)(); }
+
+    private:
+        counted count_;  // the first member: counted off after the function is destroyed
+        std::optional<F> function_;
     };
+
+    /// Throws what the pool throws, if there is somebody to catch it. Else the function is dropped.
+    template <class F>
+    void hand_over(counted count, F&& function) {
+        try {
+            where_.execute(
+                task(handler<std::decay_t<F>>(std::move(count), std::forward<F>(function))));
+        } catch (...) {
+            if (destroying_ > 0) return;  // by a destructor
+            if (!is_asio_here_) throw;
+            detail::report_uncaught("a handler of Asio", std::current_exception());
+        }
+    }
 
     std::optional<counted> count_one() {
         const std::lock_guard lock(mutex_);
@@ -94,12 +125,16 @@ private:
         closed_ = true;
     }
     void wait_for_the_system() {
+        is_asio_here_ = true;
         sigset_t all;
         sigfillset(&all);
         pthread_sigmask(SIG_BLOCK, &all, nullptr);  // they are for the threads of the program
         const auto until_stopped = asio::make_work_guard(static_cast<io_context&>(*this));
         run();
     }
+
+    static inline thread_local int destroying_ = 0;         // handlers, one within another
+    static inline thread_local bool is_asio_here_ = false;  // the thread is one that waits
 
     executor& where_;
     std::mutex mutex_;  // guards all below
@@ -118,8 +153,7 @@ public:
     void execute(F&& f) const {
         auto count = context_->count_one();
         if (!count) return;  // the context ends, and f with its owner
-        context_->where_.execute(
-            task(handler<std::decay_t<F>>{std::move(*count), std::forward<F>(f)}));
+        context_->hand_over(std::move(*count), std::forward<F>(f));
     }
 
     asio_context& query(asio::execution::context_t) const noexcept { return *context_; }
