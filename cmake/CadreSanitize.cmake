@@ -13,7 +13,7 @@ if(CADRE_SANITIZE STREQUAL "address+undefined")
 elseif(CADRE_SANITIZE STREQUAL "thread")
     set(cadre_sanitizer_flags -fsanitize=thread)
     string(JOIN ":" cadre_sanitizer_environment
-        "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tests/tsan.supp"
+        "TSAN_OPTIONS=suppressions='${CMAKE_CURRENT_SOURCE_DIR}/tests/tsan.supp'"
         "detect_deadlocks=1" "second_deadlock_stack=1" "halt_on_error=1")
 elseif(CADRE_SANITIZE)
     message(FATAL_ERROR "CADRE_SANITIZE (${CADRE_SANITIZE}) is neither address+undefined nor thread")

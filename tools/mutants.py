@@ -34,6 +34,7 @@ PAGE = ROOT / "docs/reliability.md"
 BEGIN, END = "<!-- mutants: begin -->\n", "<!-- mutants: end -->"
 SCRATCH = ROOT / "build/mutants"
 TREE, BUILD = SCRATCH / "tree", SCRATCH / "build"
+PERTURB = (BUILD / "tests/perturb.so").relative_to(SCRATCH)  # where checks run: a list of libraries ends at a space
 SWITCH = """\
 #pragma once
 #include <cstdlib>
@@ -169,7 +170,7 @@ def command_of(check):
     """The command of a check, and what its environment needs."""
     if check in PROGRAMS:
         name, *arguments = PROGRAMS[check][0]
-        more = {"LD_PRELOAD": str(BUILD / "tests/perturb.so")} if check.endswith("perturbed") else {}
+        more = {"LD_PRELOAD": str(PERTURB)} if check.endswith("perturbed") else {}
         return [BUILD / "tests" / name, *arguments], more
     text = (TREE / "tests" / (check + ".cpp")).read_text(encoding="utf-8")
     suites = sorted(set(re.findall(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+)", text, re.MULTILINE)))

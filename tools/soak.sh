@@ -23,7 +23,9 @@ build() {  # preset, targets
     cmake --preset "$1" >/dev/null
     cmake --build --preset "$1" --target "${@:2}" >"$log" 2>&1 || { cat "$log"; exit 1; }
 }
-tsan_options="suppressions=$PWD/tests/tsan.supp:halt_on_error=1"
+# From here: the way to it may have a space, at which a list of libraries would end.
+perturb=./build/soak/tests/perturb.so
+tsan_options="suppressions='$PWD/tests/tsan.supp':halt_on_error=1"
 
 # Each prints what it has to say; the last line is its figure.
 models() {  # the wide configurations would take hours to the end: as much of each as there is time for
@@ -36,16 +38,16 @@ ledger-tsan() {
 }
 perturbed() {
     build soak ledger_stress perturb
-    LD_PRELOAD=$PWD/build/soak/tests/perturb.so build/soak/tests/ledger_stress --seconds "$share"
+    LD_PRELOAD=$perturb build/soak/tests/ledger_stress --seconds "$share"
 }
 storm() {  # one thread in ten refused, one sleep in twenty without a reason to end
     build soak ledger_stress perturb
-    LD_PRELOAD=$PWD/build/soak/tests/perturb.so CADRE_REFUSE=10 CADRE_SPURIOUS=20 \
+    LD_PRELOAD=$perturb CADRE_REFUSE=10 CADRE_SPURIOUS=20 \
         build/soak/tests/ledger_stress --seconds "$share"
 }
 races() {
     build soak race_rounds perturb
-    LD_PRELOAD=$PWD/build/soak/tests/perturb.so build/soak/tests/race_rounds --seconds "$share"
+    LD_PRELOAD=$perturb build/soak/tests/race_rounds --seconds "$share"
 }
 faults() { build soak fault_sweep; build/soak/tests/fault_sweep; }
 again() {  # a command, until the share is used up
@@ -74,7 +76,7 @@ passes() {  # a gtest program, what to say of it, a filter, settings of perturb.
     local runner runners=$((4 * $(nproc))) tests  # most of their time tests wait
     rm -f "$log".failed "$log".[0-9]*
     for ((runner = 0; runner < runners; ++runner)); do
-        one_after_the_other "$log.$runner" env LD_PRELOAD="$PWD/build/soak/tests/perturb.so" "${@:4}" \
+        one_after_the_other "$log.$runner" env LD_PRELOAD=$perturb "${@:4}" \
             "build/soak/tests/$1" --gtest_brief=1 --gtest_filter="$3" &
     done
     wait

@@ -56,10 +56,11 @@ pkg_config)
     pc=$(find "$PREFIX" -name cadre.pc)
     PKG_CONFIG_PATH=$(dirname "$pc")
     export PKG_CONFIG_PATH
-    # Word splitting is what turns flags, and pkg-config's answer, into arguments.
-    # shellcheck disable=SC2046,SC2086
-    "$CXX" -std=c++20 $flags -Werror "$here/$program" -o "$build/consumer" \
-        $(pkg-config --cflags --libs cadre)
+    # Quoted for a shell, as a path may have a space.
+    eval "set -- $(pkg-config --cflags --libs cadre)"
+    # Word splitting is what turns flags into arguments.
+    # shellcheck disable=SC2086
+    "$CXX" -std=c++20 $flags -Werror "$here/$program" -o "$build/consumer" "$@"
     LD_LIBRARY_PATH=$(pkg-config --variable=libdir cadre) "$build/consumer"
     ;;
 add_subdirectory)

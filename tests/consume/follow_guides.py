@@ -53,7 +53,7 @@ def readme(scratch):
     blocks = page("README.md")
     prefix = scratch / "prefix"
     install = next(b for b in blocks["sh"] if "cmake --install" in b.code)
-    shell(install, scratch, ("cmake -B", f"cmake -S {ROOT} -B"),
+    shell(install, scratch, ("cmake -B", f"cmake -S '{ROOT}' -B"),
           ("sudo cmake --install build/install", f"cmake --install build/install --prefix {prefix}"))
     service = project(scratch / "service", blocks["cmake"][0], blocks["program"][0])
     build = f"cmake -B build -DCMAKE_PREFIX_PATH={prefix} && cmake --build build && build/my_service"

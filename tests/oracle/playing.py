@@ -53,13 +53,16 @@ def add_arguments(parser):
 
 
 def drivers(arguments):
-    clock = "ORACLE_REAL_TIME=1" if arguments.real_time else f"LD_PRELOAD={arguments.turns}"
-    return Drivers(jdk=("env", clock, *JAVA, "-cp", str(arguments.classes), "Oracle"),
-                   cadre=("env", *([clock] if arguments.real_time else []), str(arguments.driver)))
+    """The command lines; they need the scenario by its whole path."""
+    driver, classes, turns = (pathlib.Path(p).resolve() for p in (arguments.driver, arguments.classes, arguments.turns))
+    real_time = ["ORACLE_REAL_TIME=1"] if arguments.real_time else []
+    # From where it is: a path may have a space, at which the list of libraries would go on.
+    clock = real_time or ["--chdir", turns.parent, f"LD_PRELOAD=./{turns.name}"]
+    return Drivers(jdk=("env", *clock, *JAVA, "-cp", classes, "Oracle"), cadre=("env", *real_time, driver))
 
 
 def _start(command, file):
-    return subprocess.Popen([*command, str(file)], stdout=subprocess.PIPE,
+    return subprocess.Popen([*command, file.resolve()], stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True)
 
 
