@@ -18,6 +18,7 @@
 #include <stdexcept>
 #include <string>
 
+#include <cadre/context.hpp>
 #include <cadre/detail/condition.hpp>
 #include <cadre/detail/held_exception.hpp>
 #include <cadre/errors.hpp>
@@ -147,7 +148,7 @@ void chunked_work::run(executor& where, loop_body body) const {
     const auto helpers = std::min<std::size_t>(static_cast<std::size_t>(how_.concurrency), chunks_);
     try {
         for (std::size_t i = 1; i < helpers && shared->has_more(); ++i)
-            where.execute([shared] { shared->help(); });
+            where.execute(with_context(task([shared] { shared->help(); })));
     } catch (const interrupted&) {
         shared->fail(std::current_exception());
     } catch (...) {

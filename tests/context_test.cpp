@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <latch>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -17,6 +19,7 @@
 #include <cadre/awaitable_queue.hpp>
 #include <cadre/context.hpp>
 #include <cadre/executors.hpp>
+#include <cadre/parallel.hpp>
 #include <cadre/strand.hpp>
 #include <cadre/task_group.hpp>
 #include <cadre/testing.hpp>
@@ -35,6 +38,15 @@ auto carry_trace_id() {
 struct traced {
     explicit traced(std::string id) { trace_id = std::move(id); }
     ~traced() { trace_id.clear(); }
+};
+
+/// Has a thread of its own for each task, which knows nothing of contexts. Joins them at its end.
+class thread_each : public executor {
+public:
+    void execute(task t) override { threads_.emplace_back(std::move(t)); }
+
+private:
+    std::vector<std::jthread> threads_;
 };
 
 TEST(context, goes_with_a_task_and_not_with_the_thread) {
@@ -129,6 +141,24 @@ TEST(context, goes_with_each_task_of_a_strand) {
     }
     ASSERT_EQ(seen.size(), 100u);
     for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(seen[i], std::to_string(i));
+}
+
+TEST(context, goes_with_a_loop_to_the_threads_of_any_executor) {
+    std::array<std::string, 2> seen;
+    const auto carried = carry_trace_id();
+    const traced here("request 6");
+    {
+        thread_each runs;
+        std::latch both(2);
+        parallel_for(runs, seen,
+                     [&](std::string& each) {
+                         both.arrive_and_wait();
+                         each = trace_id;
+                     },
+                     {.chunk = 1, .concurrency = 2});
+    }
+    EXPECT_EQ(seen[0], "request 6");
+    EXPECT_EQ(seen[1], "request 6");
 }
 
 TEST(context, goes_with_a_child_that_the_group_runs_itself) {
