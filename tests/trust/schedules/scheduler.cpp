@@ -49,7 +49,6 @@ struct player {
 
 constexpr std::size_t most_players = 16;
 constexpr std::uint64_t most_steps = 5000;
-constexpr std::uint64_t usual_steps = 150;  // over which the changes of priority are drawn
 constexpr std::size_t changes = 3;
 constexpr std::size_t most_locks = 64;
 
@@ -191,7 +190,8 @@ const void** find_lock(const void* mutex) {
 
 }  // namespace
 
-played play(const char* name, void (*scenario)(), std::uint64_t seed, bool trace) {
+played play(const char* name, void (*scenario)(), std::uint64_t usual_steps, std::uint64_t seed,
+            bool trace) {
     state.name = name;
     state.seed = state.random = seed;
     state.trace = trace;

@@ -18,8 +18,11 @@ struct played {
     std::uint64_t steps = 0;
 };
 
-/// Plays it. If nobody can go on, or it takes too many steps, tells the seed and ends the process.
-played play(const char* name, void (*scenario)(), std::uint64_t seed, bool trace);
+/// Plays it. The changes of priority are drawn from its usual steps: of those that come after its
+/// end nobody has anything. If nobody can go on, or it takes too many steps, tells the seed and
+/// ends the process.
+played play(const char* name, void (*scenario)(), std::uint64_t usual_steps, std::uint64_t seed,
+            bool trace);
 
 /// If the last two plays were not the same, tells where they parted and ends the process.
 void expect_same_play();
