@@ -189,6 +189,15 @@ TEST(future_then, is_cancelled_when_the_executor_drops_it) {
     EXPECT_THROW(later.get(), cancellation);
 }
 
+TEST(future_then, is_cancelled_when_the_executor_drops_it_at_once) {
+    class : public executor {
+        void execute(task) override {}
+    } drops;
+    future later = done_future([] { return 1; }).then(drops, [](int x) { return x; });
+    EXPECT_TRUE(later.is_done());
+    EXPECT_THROW((void)later.get_for(0s), cancellation);
+}
+
 TEST(future_then, keeps_the_name_and_the_priority_of_the_continuation) {
     std::string name;
     int priority = 0;

@@ -146,6 +146,17 @@ TEST(linked_blocking_queue, keeps_the_order_when_its_tail_goes_back_and_on) {
     EXPECT_EQ(queue.take(), item(7));
 }
 
+// What a taker knows of the tail is too far on then.
+TEST(linked_blocking_queue, gives_no_more_than_it_has_when_its_tail_went_back) {
+    linked_blocking_queue<int> queue;
+    for (int i = 0; i < 300; ++i) queue.put(i);
+    EXPECT_EQ(queue.poll(), 0);
+    EXPECT_EQ(queue.extract_only([](int queued) { return queued == 299; }), 299);
+    for (int i = 1; i < 299; ++i) ASSERT_EQ(queue.poll(), i);
+    EXPECT_FALSE(queue.poll());
+    EXPECT_TRUE(queue.empty());
+}
+
 TEST(linked_blocking_queue, has_room_again_when_its_tail_went_back) {
     linked_blocking_queue<int> queue(300);
     for (int i = 0; i < 300; ++i) queue.put(i);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <latch>
 #include <memory>
 #include <string>
@@ -274,6 +275,18 @@ TEST(scheduled_shutdown, the_destructor_waits_for_delayed_tasks_and_not_for_peri
     EXPECT_TRUE(ran);
     EXPECT_GE(time, 20ms);
     EXPECT_LT(time, guard);
+}
+
+TEST(scheduled_shutdown, is_over_when_the_last_task_is_removed_and_there_is_no_thread) {
+    scheduled_thread_pool_executor pool(
+        {.core_pool_size = 1,
+         .thread_factory = [](const std::function<void()>&) { return thread(); }});
+    auto last = pool.schedule([] {}, 1h);
+    pool.shutdown();
+    EXPECT_FALSE(pool.is_terminated());
+    EXPECT_TRUE(pool.remove(last));
+    EXPECT_TRUE(pool.is_terminated());
+    pool.shutdown_now();  // if it was not
 }
 
 TEST(scheduled_shutdown, close_waits_as_the_destructor_does) {

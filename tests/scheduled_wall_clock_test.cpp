@@ -87,8 +87,11 @@ public:
         return std::chrono::steady_clock::now();
     }
     system_clock::time_point wall_now() const override {
+        ++looks_;
         return system_clock::now() + ahead_.load();
     }
+    /// How often it was asked for the time of day.
+    int looks() const { return looks_; }
     std::chrono::steady_clock::time_point real_time_of(
         std::chrono::steady_clock::time_point t) const override {
         return t;
@@ -99,6 +102,7 @@ public:
 
 private:
     std::atomic<std::chrono::nanoseconds> ahead_ = std::chrono::nanoseconds::zero();
+    mutable std::atomic<int> looks_ = 0;
 };
 
 TEST(scheduled_wall_clock, is_looked_at_for_a_task_behind_one_that_is_waited_for_already) {
@@ -112,6 +116,19 @@ TEST(scheduled_wall_clock, is_looked_at_for_a_task_behind_one_that_is_waited_for
     clock.set_ahead(3h);
     EXPECT_TRUE(taker.returned());
     EXPECT_EQ(second.state(), future_state::success);
+}
+
+TEST(scheduled_wall_clock, is_looked_at_no_more_when_nothing_follows_it) {
+    settable_clock clock;
+    scheduled_pool pool({.core_pool_size = 1, .remove_on_cancel = true, .clock = &clock});
+    const auto delayed = pool.schedule([] {}, 1h);
+    auto cancelled = pool.schedule_at([] {}, clock.wall_now() + 2h);
+    auto removed = pool.schedule_at([] {}, clock.wall_now() + 2h);
+    cancelled.cancel();
+    EXPECT_TRUE(pool.remove(removed));
+    const int looks = clock.looks();
+    EXPECT_TRUE(delayed.next_run());
+    EXPECT_EQ(clock.looks(), looks);
 }
 
 TEST(scheduled_wall_clock, a_clock_set_forwards_brings_tasks_near_or_makes_them_due) {

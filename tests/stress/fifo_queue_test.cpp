@@ -79,9 +79,11 @@ TEST_P(fifo_queue_visitors, take_each_element_once_and_in_order) {
     const int each =
         std::string_view(GetParam()) == "array_of_one" ? 20'000 / slowness : 60'000 / slowness;
     const auto queue = make();
+    const auto bound = queue->remaining_capacity();
     receipts got(each);
     std::atomic<int> producing = producers;
     std::atomic<int> out_of_order = 0;
+    std::atomic<int> too_many = 0;
     std::vector<std::thread> threads;
     const auto over = [&] { return producing == 0 && queue->empty(); };
     const auto check = [&](order& seen, const parcel& p) {
@@ -126,12 +128,14 @@ TEST_P(fifo_queue_visitors, take_each_element_once_and_in_order) {
             order seen;
             queue->for_each([&](const parcel& p) { seen.add(p); });
             out_of_order += seen.broken;
-            static_cast<void>(queue->size());
+            for (int looks = 0; looks < 100; ++looks)
+                if (queue->size() > bound) ++too_many;
         }
     });
     for (auto& thread : threads) thread.join();
     got.expect_each_once();
     EXPECT_EQ(out_of_order, 0);
+    EXPECT_EQ(too_many, 0);
     EXPECT_EQ(queue->size(), 0u);
 }
 
