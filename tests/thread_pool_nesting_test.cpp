@@ -188,6 +188,14 @@ TEST(thread_pool_nesting, a_task_runs_the_continuation_it_waits_for_when_that_is
     EXPECT_EQ(outer.get(), 2);
 }
 
+TEST(thread_pool_nesting, a_task_may_invoke_any_on_its_own_pool_of_one_thread) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    auto outer = pool.submit([&] { return pool.invoke_any(std::vector(3, [] { return 42; })); });
+    EXPECT_TRUE(outer.wait_for(guard));
+    pool.shutdown_now();  // ends a wait that nobody else would
+    EXPECT_EQ(outer.get(), 42);
+}
+
 // As long as its source runs elsewhere, the worker does not look whether anything has come.
 TEST(thread_pool_nesting, a_task_runs_the_continuation_it_waits_for_when_its_source_has_run) {
     gate started;
