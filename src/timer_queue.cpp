@@ -398,23 +398,28 @@ std::chrono::nanoseconds timer_queue::wall_offset() const {
     return saturated_difference(wall, clock_.now().time_since_epoch());
 }
 
-/// If the wall clock was set, works out the times of those who follow it anew.
-void timer_queue::follow_wall_clock() {
+/// If the wall clock was set by this much or more, or the first task would run before it shows its
+/// time, works out the times of those who follow it anew.
+void timer_queue::follow_wall_clock(std::chrono::nanoseconds least) {
     if (wall_timers_ == 0) return;
-    constexpr std::chrono::nanoseconds tolerance = std::chrono::milliseconds(1);
     const auto offset = wall_offset();
     const auto moved = saturated_difference(offset, wall_offset_);
-    if (-tolerance < moved && moved < tolerance) return;
+    if (-least < moved && moved < least && !(moved.count() < 0 && would_be_early())) return;
     timers_.retime([offset](const entry& e) {
         return e.timer->follows_wall_clock() ? steady_time_at(e.timer->wall_time(), offset) : e.due;
     });
     wall_offset_ = offset;
 }
 
+bool timer_queue::would_be_early() {
+    const auto& first = *timers_.front().timer;
+    return first.follows_wall_clock() && is_due() && clock_.wall_now() < first.wall_time();
+}
+
 void timer_queue::time_changed() {
     deferred_wake wake;
     std::lock_guard lock(mutex_);
-    follow_wall_clock();
+    follow_wall_clock(std::chrono::nanoseconds(1));  // it was set, by however little
     if (!timers_.empty()) wake_leader(wake);
 }
 

@@ -142,7 +142,9 @@ private:
     taken take_out(timer_core& timer) noexcept;
     void tell_quiet() noexcept;
     bool is_due();
-    void follow_wall_clock();
+    /// By less than a millisecond the two readings of a look differ by themselves.
+    void follow_wall_clock(std::chrono::nanoseconds least = std::chrono::milliseconds(1));
+    bool would_be_early();
     given take_head() noexcept;
     given wait_for_head(std::unique_lock<small_mutex>& lock, steady_time deadline);
     bool is_quick(const timer_core& timer) const noexcept;

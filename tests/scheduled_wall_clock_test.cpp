@@ -131,6 +131,37 @@ TEST(scheduled_wall_clock, is_looked_at_no_more_when_nothing_follows_it) {
     EXPECT_EQ(clock.looks(), looks);
 }
 
+/// Two clocks that stand still, each at the time that it is told.
+class two_clocks final : public scheduler_clock {
+public:
+    std::chrono::steady_clock::time_point now() const override { return steady; }
+    system_clock::time_point wall_now() const override { return wall; }
+    std::chrono::steady_clock::time_point real_time_of(
+        std::chrono::steady_clock::time_point) const override {
+        return std::chrono::steady_clock::time_point::max();
+    }
+    void subscribe(clock_listener&) override {}
+    void unsubscribe(clock_listener&) override {}
+
+    std::chrono::steady_clock::time_point steady{1h};
+    system_clock::time_point wall{1h};
+};
+
+TEST(scheduled_wall_clock, a_task_does_not_run_early_by_however_little_the_clock_was_set_back) {
+    two_clocks clock;
+    scheduled_pool pool({.core_pool_size = 1,
+                         .thread_factory = [](const std::function<void()>&) { return thread(); },
+                         .clock = &clock});
+    const auto result = pool.schedule_at([] {}, clock.wall + 1h);
+    clock.steady += 1h;
+    clock.wall += 1h - 500us;
+    EXPECT_FALSE(pool.queue().poll());
+    EXPECT_EQ(result.delay(), 500us);
+    clock.steady += 500us;
+    clock.wall += 500us;
+    EXPECT_TRUE(pool.queue().poll());
+}
+
 TEST(scheduled_wall_clock, a_clock_set_forwards_brings_tasks_near_or_makes_them_due) {
     manual_clock clock;
     const auto start = clock.wall_now();
@@ -155,6 +186,19 @@ TEST(scheduled_wall_clock, a_clock_set_backwards_puts_tasks_off) {
     clock.advance(6h - 1ns);
     EXPECT_FALSE(result.is_done());
     clock.advance(1ns);
+    EXPECT_TRUE(result.is_done());
+}
+
+TEST(scheduled_wall_clock, a_clock_that_tells_when_it_is_set_is_followed_to_the_nanosecond) {
+    manual_clock clock;
+    const auto time = clock.wall_now() + 1h;
+    scheduled_pool pool(clock);
+    const auto result = pool.schedule_at([] {}, time);
+    clock.set_wall(time - 1ns);
+    EXPECT_FALSE(result.is_done());
+    clock.set_wall(time - 1us);
+    EXPECT_EQ(result.delay(), 1us);
+    clock.set_wall(time);
     EXPECT_TRUE(result.is_done());
 }
 
