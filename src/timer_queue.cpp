@@ -242,6 +242,8 @@ std::size_t timer_queue::size() const {
 }
 
 std::optional<steady_time> timer_queue::time_of(const timer_core& timer) {
+    // It does not run here, and whoever held the mutex is not there to let go.
+    if (forks_ != forks()) return std::nullopt;
     std::lock_guard lock(mutex_);
     follow_wall_clock();
     if (timer.place_ == heap::nowhere) return std::nullopt;

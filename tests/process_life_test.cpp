@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -125,6 +126,29 @@ TEST(process_life, a_forked_child_that_waits_for_a_task_of_its_parent_is_told) {
                   return result.get() == 8 ? 0 : 6;
               }),
               0);
+    later.cancel();
+}
+
+// RE-13
+TEST(process_life, a_child_forked_while_a_scheduler_is_locked_can_ask_for_the_times_of_its_tasks) {
+    scheduled_thread_pool_executor timers({.core_pool_size = 1});
+    auto later = timers.schedule([] {}, 1h);
+    std::promise<void> locked;
+    std::promise<void> let_go;
+    std::thread looks([&] {
+        timers.queue().for_each([&](const task&) {  // under the lock
+            locked.set_value();
+            let_go.get_future().wait();
+        });
+    });
+    locked.get_future().wait();
+    EXPECT_EQ(in_child([&] {
+                  alarm(5);
+                  return !later.next_run() && later.delay() == 0s ? 0 : 1;
+              }),
+              0);
+    let_go.set_value();
+    looks.join();
     later.cancel();
 }
 

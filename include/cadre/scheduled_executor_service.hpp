@@ -24,10 +24,12 @@ public:
     /// Stands for no task: all but valid() throw illegal_state.
     scheduled_future() noexcept = default;
 
-    /// How long until the task is due, negative if it is overdue. Zero if it is not queued.
+    /// How long until the task is due, negative if it is overdue. Zero if it is not queued, or this
+    /// is a process that was forked from the pool's.
     std::chrono::nanoseconds delay() const { return timer().delay(); }
     bool is_periodic() const { return timer().is_periodic(); }
-    /// When it runs next, on the scheduler's steady clock; nothing if it is being run or over.
+    /// When it runs next, on the scheduler's steady clock; nothing if it is being run or over, or
+    /// this is a process that was forked from the pool's.
     std::optional<std::chrono::steady_clock::time_point> next_run() const {
         return timer().next_run();
     }
