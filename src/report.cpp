@@ -2,7 +2,6 @@
 
 #include <cadre/detail/report.hpp>
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -15,14 +14,22 @@ namespace {
 /// A line of this size fits into one write; what is longer is cut.
 constexpr std::size_t longest_message = 400;
 
+/// With blanks for line breaks and the like: names and messages are anybody's, and a reader of the
+/// log must be able to tell where ours end.
+std::string on_one_line(std::string_view text) {
+    std::string shown(text.substr(0, longest_message));
+    for (char& c : shown)
+        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+    return shown;
+}
+
 void write_line(std::string_view where, const char* what) noexcept {
     try {
-        const std::string thread = thread_control::current().name();
-        const std::string_view message(what ? what : "(no message)");
-        const std::string_view shown = message.substr(0, longest_message);
-        std::fprintf(stderr, "cadre: [%s] uncaught in %.*s: %.*s\n", thread.c_str(),
-                     static_cast<int>(std::min(where.size(), longest_message)), where.data(),
-                     static_cast<int>(shown.size()), shown.data());
+        const std::string thread = on_one_line(thread_control::current().name());
+        const std::string task = on_one_line(where);
+        const std::string message = on_one_line(what ? what : "(no message)");
+        std::fprintf(stderr, "cadre: [%s] uncaught in %s: %s\n", thread.c_str(), task.c_str(),
+                     message.c_str());
     } catch (...) {
         std::fputs("cadre: uncaught exception (and no memory to tell more)\n", stderr);
     }

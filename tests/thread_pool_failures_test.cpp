@@ -104,6 +104,16 @@ TEST(thread_pool_failures, reports_on_stderr_what_nobody_catches) {
     EXPECT_LT(reported.size(), 9 * 600u);
 }
 
+TEST(thread_pool_failures, reports_on_one_line_whatever_names_and_messages_are) {
+    ::testing::internal::CaptureStderr();
+    {
+        thread_pool_executor pool({.core_pool_size = 1, .name = "or\nders"});
+        pool.execute(named("flu\rsh", [] { throw std::runtime_error("disk\ncadre: full\n"); }));
+    }
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+              "cadre: [or ders-thread-1] uncaught in flu sh: disk cadre: full \n");
+}
+
 /// A thread factory that counts the threads it was asked for, and those whose worker has left for
 /// good: until then that may come back, instead of the successor of its successor.
 class leaving_factory {
