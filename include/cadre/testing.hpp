@@ -26,8 +26,9 @@ namespace cadre {
 /// With one thread in the pool, tasks run in the order of their times, then of their submission.
 /// A pool's destructor waits until its one-shots have run, which on a clock that stands still they
 /// never do: call shutdown_now() if some may be left.
-/// The clock must outlive the schedulers that use it. All members may be called from any thread,
-/// but tasks that run on it must not move it.
+/// The clock must outlive the schedulers that use it; one that is destroyed by a task of its own
+/// uses it until its hook `terminated` is called. All members may be called from any thread, but
+/// tasks that run on it must not move it.
 class CADRE_API manual_clock final : public scheduler_clock {
 public:
     /// Starts at midnight of 1 January 2000, UTC, unless told otherwise.
