@@ -108,11 +108,17 @@ std::string query_of(const http_request& request, const std::string& key) {
     return found == request.query.end() ? std::string() : found->second;
 }
 
+/// A parameter that is not understood may have been meant to be this one, so nothing is changed.
 bool is_dry(const http_request& request) {
-    const auto dry = query_of(request, "dry_run");
-    if (dry.empty() || dry == "false" || dry == "0") return false;
-    if (dry == "true" || dry == "1") return true;
-    throw bad_request("dry_run must be true or false");
+    bool dry = false;
+    for (const auto& [key, value] : request.query) {
+        if (key != "dry_run")
+            throw bad_request("a change has no parameter \"" + key + "\", only dry_run");
+        dry = value == "true" || value == "1";
+        if (!dry && value != "false" && value != "0")
+            throw bad_request("dry_run must be true or false");
+    }
+    return dry;
 }
 
 /// What people say of themselves and of a change: a line that can be shown anywhere.

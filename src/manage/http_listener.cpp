@@ -235,7 +235,9 @@ private:
                                 .peer = in.remote_addr};
         if (in.get_header_value_count("Host") == 1) request.host = in.get_header_value("Host");
         if (in.get_header_value_count("Origin") > 1) request.origin = "several";
-        for (const auto& [key, value] : in.params) request.query.emplace(key, value);
+        for (const auto& [key, value] : in.params)
+            if (const auto [said, first] = request.query.emplace(key, value); !first)
+                said->second += "," + value;  // which none of ours may be
         http_response response;
         try {
             response = handler_(request);

@@ -337,6 +337,16 @@ TEST_F(http_server_test, previews_applies_and_rolls_back) {
     EXPECT_EQ(pool_->settings().core_pool_size, 2);
 }
 
+TEST_F(http_server_test, changes_nothing_if_it_may_have_been_meant_as_a_preview) {
+    for (const char* unclear : {"?dry_run", "?dry_run=", "?dryrun=true", "?Dry_Run=true",
+                                "?dry_run=false&dry_run=true", "?dry_run=true&verbose=1"})
+        EXPECT_EQ(
+            patch(std::string("/api/pools/orders") + unclear, R"({"core_pool_size":3})").status,
+            400)
+            << unclear;
+    EXPECT_EQ(pool_->settings().core_pool_size, 2);
+}
+
 TEST_F(http_server_test, changes_several_pools_or_none) {
     registry_.create({.name = "mail", .settings = {.core_pool_size = 1, .maximum_pool_size = 1}});
     EXPECT_EQ(patch("/api/pools", R"({"pools":{"orders":{"core_pool_size":3},
