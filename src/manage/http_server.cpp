@@ -30,6 +30,9 @@ http_server_options checked(http_server_options options) {
         throw std::invalid_argument(
             "address: who can reach " + options.address +
             " is not known to be on this machine, so there must be a token");
+    // The page must be there under its url(). No foreign page can be at an address of our own, but
+    // "all of them" is none, and some browsers take it for this machine.
+    if (address != "0.0.0.0" && address != "::") options.allowed_hosts.push_back(address);
     if (options.config == nullptr) options.config = options.metrics.config;
     if (options.metrics.config == nullptr) options.metrics.config = options.config;
     if (!options.log)

@@ -140,6 +140,18 @@ TEST(http_hazards, it_goes_on_when_there_are_descriptors_again) {
 }
 #endif
 
+TEST(http_hazards, it_answers_by_the_address_that_it_was_told_to_listen_on) {
+    pool_registry registry;
+    const http_server server(registry, {.address = "127.0.0.2", .port = 0});
+    const auto status = [&](const std::string& host) {
+        raw_http client(server.port(), "127.0.0.2");
+        client.send("GET /healthz HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+        return raw_http::status(client.read_answer());
+    };
+    EXPECT_EQ(status(server.url().substr(7)), 200);
+    EXPECT_EQ(status("127.0.0.3"), 403);
+}
+
 TEST(http_hazards, it_is_for_this_machine_unless_told_otherwise) {
     pool_registry registry;
     const http_server server(registry, {.port = 0});
@@ -149,7 +161,8 @@ TEST(http_hazards, it_is_for_this_machine_unless_told_otherwise) {
     // On all addresses it still answers to no other name.
     const http_server open(registry,
                            {.address = "0.0.0.0", .port = 0, .token = "0123456789abcdef-secret"});
-    for (const std::string host : {"10.0.0.1", "shop.example", "localhost.evil.example"}) {
+    for (const std::string host :
+         {"0.0.0.0", "10.0.0.1", "shop.example", "localhost.evil.example"}) {
         raw_http client(open.port());
         client.send("GET /api/pools HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
         EXPECT_EQ(raw_http::status(client.read_answer()), 403) << host;

@@ -18,11 +18,12 @@ namespace cadre::testing {
 /// A client that can also do what no well-behaved one does.
 class raw_http {
 public:
-    explicit raw_http(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    explicit raw_http(int port, const char* address = "127.0.0.1")
+        : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in to = {};
         to.sin_family = AF_INET;
         to.sin_port = htons(static_cast<std::uint16_t>(port));
-        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        to.sin_addr.s_addr = ::inet_addr(address);
         if (::connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof to) != 0)
             throw std::runtime_error("raw_http: cannot connect");
     }

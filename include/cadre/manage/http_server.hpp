@@ -24,9 +24,10 @@ struct http_server_options {
     /// 16 characters. Somebody who sends a hundred wrong ones within ten seconds is not heard until
     /// those are over.
     std::string token = {};
-    /// Names by which this server may be asked besides 127.0.0.1, localhost and ::1. Needed behind
-    /// a proxy or on another address: requests for any other name are refused, as they come from
-    /// pages that try to reach us through somebody's browser.
+    /// Names by which this server may be asked besides 127.0.0.1, localhost, ::1 and `address`.
+    /// Needed behind a proxy, for another name, or if `address` means all there are: requests for
+    /// any other name are refused, as they come from pages that try to reach us through somebody's
+    /// browser.
     std::vector<std::string> allowed_hosts = {};
     /// At once, each with a thread of a pool of its own. One more takes the place of the one that
     /// has been silent longest, or, if all are being answered, is told to come again.
