@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <limits>
 #include <stdexcept>
 
@@ -19,12 +18,6 @@ std::string rounded(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.3g", value);
     return text;
-}
-
-std::chrono::nanoseconds process_cpu_time() {
-    std::timespec t{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
 }
 
 void check_options(const advice_options& o) {
@@ -112,7 +105,6 @@ pool_adviser::pool_adviser(std::shared_ptr<managed_pool> pool) : pool_(std::move
 
 pool_adviser::look pool_adviser::now() const {
     return {.at = std::chrono::steady_clock::now(),
-            .cpu = process_cpu_time(),
             .snapshot = pool_->snapshot(),
             .metrics = pool_->monitor()->metrics()};
 }
@@ -137,7 +129,9 @@ pool_load pool_adviser::load() {
     load.mean_wait = wait.mean();
     load.wait_p99 = wait.quantile(0.99);
     const double ran = advice_seconds(run.sum());
-    if (ran > 0) load.compute_share = std::min(1.0, advice_seconds(next.cpu - last_.cpu) / ran);
+    if (ran > 0)
+        load.compute_share =
+            std::min(1.0, advice_seconds(next.metrics.cpu - last_.metrics.cpu) / ran);
     last_ = std::move(next);
     return load;
 }

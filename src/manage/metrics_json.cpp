@@ -60,6 +60,7 @@ json pool_json(const managed_pool& pool, const json& process) {
     all["queue_timeouts"] = m.queue_timeouts;
     all["threads_started"] = m.threads_started;
     all["threads_ended"] = m.threads_ended;
+    all["cpu_seconds"] = seconds(m.cpu);
     all["threads_failed"] = m.threads_failed;
     all["run_seconds"] = histogram_json(m.run);
     all["wait_seconds"] = histogram_json(m.wait);

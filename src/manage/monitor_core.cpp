@@ -41,7 +41,10 @@
 
 #include "monitor_core.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
 namespace cadre::manage::detail {
@@ -67,12 +70,30 @@ void bump(std::atomic<std::uint64_t>& counter, std::uint64_t n) noexcept {
 enum number { started, outer_started };
 enum pointer { record, outer_record };
 
+/// That of the calling thread, for others to read while the thread lives.
+clockid_t own_cpu_clock() noexcept {
+    clockid_t clock = CLOCK_THREAD_CPUTIME_ID;
+    ::pthread_getcpuclockid(::pthread_self(), &clock);  // which cannot fail for oneself
+    return clock;
+}
+
+/// 0 if nobody can tell, as of a thread that a child of the process does not have.
+std::int64_t cpu_time(clockid_t clock) noexcept {
+    std::timespec t{};
+    if (::clock_gettime(clock, &t) != 0) return 0;
+    return std::int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
+}
+
 /// Null: it is not watched.
 worker_slot* slot_of(task_observer::worker_record& worker) noexcept {
     return static_cast<worker_slot*>(worker.observed);
 }
 
 }  // namespace
+
+std::int64_t worker_slot::cpu_so_far() const noexcept {
+    return thread ? std::max<std::int64_t>(cpu_time(cpu_clock) - cpu_before, 0) : 0;
+}
 
 void recorder::add(std::int64_t ns, std::uint64_t weight) noexcept {
     bump(counts_[latency_histogram::bucket_of(ns)], weight);
@@ -124,6 +145,8 @@ void monitor_core::worker_begins(worker_record& worker) noexcept {
         slot.thread = cadre::detail::intrusive_ptr<cadre::detail::thread_control>(
             &cadre::detail::thread_control::current());
         slot.worker = &worker;
+        slot.cpu_clock = own_cpu_clock();
+        slot.cpu_before = cpu_time(slot.cpu_clock);
         slot.seen = 0;  // the number that was seen was of another worker
         slot.not_passed_over.store(
             worker_record::completed(worker.tally.load(std::memory_order_relaxed)) -
@@ -141,6 +164,7 @@ void monitor_core::worker_ends(worker_record& worker) noexcept {
     if (!slot) return;
     settle(*slot);
     const std::lock_guard lock(mutex_);
+    cpu_of_those_who_left_ += slot->cpu_so_far();
     slot->thread = nullptr;  // which is not the last that has it: the thread itself does
     slot->passed_over_told = slot->passed_over();
     slot->worker = nullptr;

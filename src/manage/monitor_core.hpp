@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <time.h>
+
 #include <cadre/manage/latency_histogram.hpp>
 #include <cadre/manage/pool_monitor.hpp>
 #include <cadre/task_observer.hpp>
@@ -81,6 +83,8 @@ struct alignas(64) worker_slot {
     // Guarded by the monitor's mutex, save that its thread may read what it alone changes.
     cadre::detail::intrusive_ptr<cadre::detail::thread_control> thread;  // null: free
     worker_record* worker = nullptr;                                     // null: free
+    clockid_t cpu_clock = {};                                            // of the thread
+    std::int64_t cpu_before = 0;         // of the thread, before it was a worker of the pool
     std::uint64_t passed_over_told = 0;  // when last asked, or when the worker left
     std::int64_t timed_out = 0;          // started_at of what was last told of
     std::uint64_t seen = 0;              // the number, by the last check_running()
@@ -96,6 +100,8 @@ struct alignas(64) worker_slot {
     }
     /// The same, by anybody who holds the mutex. It never gets less.
     std::uint64_t passed_over_so_far() noexcept;
+    /// Processor time of the worker, by anybody who holds the mutex.
+    std::int64_t cpu_so_far() const noexcept;
 };
 
 /// What a worker does at a moment.
@@ -208,6 +214,7 @@ private:
     mutable std::mutex mutex_;  // guards all below
     std::vector<std::unique_ptr<worker_slot>> slots_;
     std::vector<worker_slot*> free_;
+    std::int64_t cpu_of_those_who_left_ = 0;  // ns
 };
 
 }  // namespace cadre::manage::detail

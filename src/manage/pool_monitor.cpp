@@ -63,6 +63,9 @@ pool_metrics monitor_core::metrics() const {
     task_metrics unnamed;
     {
         const std::lock_guard lock(mutex_);
+        auto cpu = cpu_of_those_who_left_;
+        for (const auto& slot : slots_) cpu += slot->cpu_so_far();
+        all.cpu = std::chrono::nanoseconds(cpu);
         for (const auto& slot : slots_) {
             slots.push_back(slot.get());  // they stay
             unnamed.completed += slot->passed_over_so_far();

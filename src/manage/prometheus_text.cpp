@@ -129,6 +129,8 @@ void add_metrics(families& to, const pool_metrics& m, const label_list& of) {
     count("cadre_pool_threads_started_total", "Threads that began", m.threads_started);
     count("cadre_pool_threads_ended_total", "Threads that left", m.threads_ended);
     count("cadre_pool_threads_failed_total", "Threads that could not be made", m.threads_failed);
+    to.counter("cadre_pool_cpu_seconds_total", "Processor time of its threads", of,
+               prometheus_seconds(m.cpu));
     to.histogram("cadre_task_run_seconds", "Run time of tasks", of, m.run, 1);
     to.histogram("cadre_task_wait_seconds", "Time of tasks in the queue", of, m.wait, 1);
     for (const auto& task : m.tasks) {

@@ -52,6 +52,30 @@ TEST(advice, gives_threads_enough_for_the_wait_that_is_aimed_at) {
               4);
 }
 
+TEST(advice, takes_the_processor_time_of_the_threads_of_its_own_pool) {
+    pool_registry registry;
+    const auto busy = registry.create({.name = "busy", .settings = {.core_pool_size = 1}});
+    const auto idle = registry.create({.name = "idle", .settings = {.core_pool_size = 1}});
+    const auto cpu_of = [](const auto& pool) { return pool->monitor()->metrics().cpu; };
+    pool_adviser of_busy(busy);
+    pool_adviser of_idle(idle);
+    std::atomic<bool> enough = false;
+    auto computes = busy->executor()->submit([&] {
+        while (!enough) {}
+    });
+    idle->executor()->submit([] { this_thread::sleep_for(20ms); }).wait();
+    ASSERT_TRUE(testing::eventually([&] { return cpu_of(busy) >= 50ms; }));
+    enough = true;
+    computes.wait();
+    ASSERT_TRUE(testing::has_completed(*busy->executor(), 1));
+    ASSERT_TRUE(testing::has_completed(*idle->executor(), 1));
+    const auto share_of_idle = of_idle.load().compute_share;
+    EXPECT_LT(share_of_idle, 0.5);
+    EXPECT_GT(of_busy.load().compute_share, share_of_idle);
+    busy->executor()->close();
+    EXPECT_GE(cpu_of(busy), 50ms) << "also of threads that have left";
+}
+
 TEST(advice, measures_the_load_of_a_pool) {
     pool_registry registry;
     const auto pool = registry.create({.name = "p", .settings = {.core_pool_size = 1}});

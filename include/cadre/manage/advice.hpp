@@ -20,8 +20,7 @@ struct pool_load {
     std::chrono::nanoseconds mean_wait = {};  ///< in the queue
     std::chrono::nanoseconds wait_p99 = {};
     double rejections_per_second = 0;
-    /// Processor time in the run time of its tasks, from 0 to 1. Of the process, so it is right if
-    /// the pool does most of its work.
+    /// Processor time of its threads in the run time of its tasks, from 0 to 1.
     double compute_share = 1;
 };
 
@@ -59,7 +58,6 @@ public:
 private:
     struct look {
         std::chrono::steady_clock::time_point at = {};
-        std::chrono::nanoseconds cpu = {};
         pool_snapshot snapshot = {};
         pool_metrics metrics = {};
     };

@@ -44,7 +44,8 @@ struct pool_metrics {
     std::uint64_t queue_timeouts = 0;
     std::uint64_t threads_started = 0;
     std::uint64_t threads_ended = 0;
-    std::uint64_t threads_failed = 0;  ///< that the factory did not give
+    std::uint64_t threads_failed = 0;   ///< that the factory did not give
+    std::chrono::nanoseconds cpu = {};  ///< processor time of its threads
     latency_histogram run = {};
     latency_histogram wait = {};
     std::vector<task_metrics> tasks = {};  ///< by name
