@@ -47,6 +47,20 @@ double mean_wait(double busy, int threads, double run) {
     return c * run / (threads - busy);
 }
 
+/// What was measured counts for more than what is computed: tasks may come in bursts, or have
+/// come before.
+bool is_held_up(const pool_load& load, const advice_options& options) {
+    return load.mean_wait > options.target_wait || load.rejections_per_second > 0;
+}
+
+std::string trouble_of(const pool_load& load, const advice_options& options) {
+    if (load.mean_wait > options.target_wait)
+        return "tasks waited for " + rounded(advice_seconds(load.mean_wait)) +
+               " s on average, more than the " + rounded(advice_seconds(options.target_wait)) +
+               " s aimed at";
+    return rounded(load.rejections_per_second) + " tasks/s were rejected";
+}
+
 }  // namespace
 
 sizing_advice advise(const pool_load& load, const advice_options& options) {
@@ -79,8 +93,15 @@ sizing_advice advise(const pool_load& load, const advice_options& options) {
                                  " s on average, more than the " + rounded(aim) +
                                  " s aimed at: " + std::to_string(core) + " threads");
     }
-    const int maximum =
-        std::clamp(std::min(2 * core, std::max(useful, core)), core, options.max_threads);
+    int maximum = std::clamp(std::min(2 * core, std::max(useful, core)), core, options.max_threads);
+    if (is_held_up(load, options)) {
+        if (core < std::min(load.core_threads, most)) {
+            core = std::min(load.core_threads, most);
+            advice.reasons.push_back(trouble_of(load, options) + ": no fewer than " +
+                                     std::to_string(core) + " threads");
+        }
+        maximum = std::max({maximum, core, std::min(load.maximum_threads, most)});
+    }
     advice.settings.core_pool_size = core;
     advice.settings.maximum_pool_size = maximum;
     if (needed > useful)
@@ -132,6 +153,9 @@ pool_load pool_adviser::load() {
     if (ran > 0)
         load.compute_share =
             std::min(1.0, advice_seconds(next.metrics.cpu - last_.metrics.cpu) / ran);
+    load.core_threads = next.snapshot.core_pool_size;
+    load.maximum_threads =
+        pool_->settings().maximum_pool_size.value_or(next.snapshot.maximum_pool_size);
     last_ = std::move(next);
     return load;
 }
@@ -185,15 +209,23 @@ std::optional<pool_settings> farthest_allowed(const managed_pool& pool, const po
 }  // namespace
 
 std::optional<change_report> sizing_controller::step() {
-    const auto advice = advise(adviser_.load(), options_.bounds);
+    const auto load = adviser_.load();
+    const auto advice = advise(load, options_.bounds);
     if (!advice.enough_data || !pool_->is_registered()) return std::nullopt;
     const auto now = std::chrono::steady_clock::now();
     if (changed_at_ && now - *changed_at_ < options_.cool_down) return std::nullopt;
     const auto settings = pool_->settings();
     const int core = settings.core_pool_size.value_or(0);
-    const int wanted = *advice.settings.core_pool_size;
-    if (std::abs(wanted - core) < std::max(1.0, options_.least_change * core)) return std::nullopt;
-    const auto change = farthest_allowed(*pool_, settings, advice.settings);
+    auto wished = advice.settings;
+    const bool is_core_due =
+        std::abs(*wished.core_pool_size - core) >= std::max(1.0, options_.least_change * core);
+    // The core may be right, and too few threads be there for bursts.
+    const bool is_maximum_due = pool_->kind() == pool_kind::plain &&
+                                is_held_up(load, options_.bounds) &&
+                                wished.maximum_pool_size > settings.maximum_pool_size;
+    if (!is_core_due && !is_maximum_due) return std::nullopt;
+    if (!is_core_due) wished.core_pool_size = core;
+    const auto change = farthest_allowed(*pool_, settings, wished);
     if (!change) return std::nullopt;
     if (options_.dry_run) return pool_->preview(*change);
     auto report =

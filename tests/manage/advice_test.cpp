@@ -52,6 +52,32 @@ TEST(advice, gives_threads_enough_for_the_wait_that_is_aimed_at) {
               4);
 }
 
+TEST(advice, takes_no_threads_from_a_pool_whose_tasks_wait_or_are_rejected) {
+    pool_load load{.arrivals_per_second = 10,
+                   .mean_run = 10ms,
+                   .mean_wait = 1ms,
+                   .compute_share = 0.1,
+                   .core_threads = 8,
+                   .maximum_threads = 12};
+    EXPECT_EQ(advise(load, {.processors = 4}).settings.core_pool_size, 1);
+    load.mean_wait = 200ms;
+    const auto waited = advise(load, {.processors = 4});
+    EXPECT_EQ(waited.settings.core_pool_size, 8);
+    EXPECT_EQ(waited.settings.maximum_pool_size, 12);
+    EXPECT_THAT(waited.reasons,
+                ::testing::Contains("tasks waited for 0.2 s on average, more than the 0.05 s aimed "
+                                    "at: no fewer than 8 threads"));
+    load.mean_wait = 1ms;
+    load.rejections_per_second = 3;
+    const auto rejected = advise(load, {.processors = 4});
+    EXPECT_EQ(rejected.settings.core_pool_size, 8);
+    EXPECT_THAT(rejected.reasons,
+                ::testing::Contains("3 tasks/s were rejected: no fewer than 8 threads"));
+    load.compute_share = 1;  // then threads beyond the processors help nobody
+    EXPECT_EQ(advise(load, {.processors = 4}).settings.core_pool_size, 4);
+    EXPECT_EQ(advise(load, {.processors = 4}).settings.maximum_pool_size, 4);
+}
+
 TEST(advice, takes_the_processor_time_of_the_threads_of_its_own_pool) {
     pool_registry registry;
     const auto busy = registry.create({.name = "busy", .settings = {.core_pool_size = 1}});
@@ -253,6 +279,38 @@ TEST(sizing_controller, changes_within_bounds_and_not_too_often) {
     pool->reconfigure({.core_pool_size = 8, .maximum_pool_size = 8});
     work();
     EXPECT_FALSE(wet.step().has_value());
+}
+
+TEST(sizing_controller, takes_no_threads_while_a_backlog_is_worked_off) {
+    pool_registry registry;
+    const auto pool = registry.create(
+        {.name = "p",
+         .settings = {.core_pool_size = 2, .maximum_pool_size = 2, .queue_capacity = 100}});
+    auto& executor = *pool->executor();
+    for (int i = 0; i < 60; ++i) executor.execute([] { this_thread::sleep_for(5ms); });
+    sizing_controller controller(
+        pool, {.bounds = {.target_wait = 1ms}, .cool_down = 0s, .dry_run = false});
+    executor.execute([] {});  // all that arrives from now on
+    ASSERT_TRUE(testing::has_completed(executor, 61));
+    static_cast<void>(controller.step());
+    EXPECT_GE(*pool->settings().core_pool_size, 2);
+}
+
+TEST(sizing_controller, raises_the_maximum_where_the_core_is_right_and_tasks_are_rejected) {
+    pool_registry registry;
+    const auto pool = registry.create({.name = "p",
+                                       .settings = {.core_pool_size = 1,
+                                                    .maximum_pool_size = 1,
+                                                    .queue_capacity = 1,
+                                                    .rejection = "discard"}});
+    sizing_controller controller(
+        pool, {.bounds = {.target_wait = 1h, .processors = 4}, .cool_down = 0s, .dry_run = false});
+    {
+        const testing::held_tasks held(*pool->executor(), 3);  // of which one is rejected
+    }
+    ASSERT_TRUE(testing::has_completed(*pool->executor(), 2));
+    ASSERT_TRUE(controller.step().has_value());
+    EXPECT_GT(*pool->settings().maximum_pool_size, 1);
 }
 
 TEST(sizing_controller, goes_as_far_as_the_guard_rails_let_it) {

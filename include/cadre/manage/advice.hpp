@@ -22,6 +22,8 @@ struct pool_load {
     double rejections_per_second = 0;
     /// Processor time of its threads in the run time of its tasks, from 0 to 1.
     double compute_share = 1;
+    int core_threads = 0;     ///< that it had in the end; 0: not known
+    int maximum_threads = 0;  ///< likewise
 };
 
 /// Within which bounds advice is given, and what it aims at.
@@ -42,8 +44,9 @@ struct sizing_advice {
 
 /// What sizes such a load asks for. Threads by Little's law (arrivals times run time), with room
 /// for bursts, and more if tasks that come by chance would wait for longer than is aimed at
-/// (Erlang's formula), not beyond what the processors can feed: n * u * (1 + W/C). The queue holds
-/// what arrives within the wait that is aimed at. Pure.
+/// (Erlang's formula), not beyond what the processors can feed: n * u * (1 + W/C). Where tasks did
+/// wait for longer, or were rejected, no fewer than there are. The queue holds what arrives within
+/// the wait that is aimed at. Pure.
 CADRE_API sizing_advice advise(const pool_load& load, const advice_options& options = {});
 
 /// Looks at a pool again and again and says what sizes it should have. Each has its own memory of
