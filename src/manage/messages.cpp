@@ -135,6 +135,8 @@ std::string alertmanager_body(const alarm_event& event) {
                  {"rule", event.rule}}},
                {"annotations", {{"summary", event.text}, {"task", event.task}}},
                {"startsAt", iso_time(event.since)}};
+    // Each change is told, also one that follows another of the pool soon.
+    if (event.type == alarm_type::change) alert["labels"]["at"] = iso_time(event.at);
     // Without an end the Alertmanager takes it for over when its own patience ends, in 5 minutes,
     // and the next message may come later.
     if (event.state == alarm_state::recovered)

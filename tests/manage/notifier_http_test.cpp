@@ -176,6 +176,23 @@ TEST(alertmanager, is_left_to_its_own_patience_if_nobody_knows_when_it_is_told_a
     EXPECT_THAT(there.only().body, Not(HasSubstr("endsAt")));
 }
 
+TEST(alertmanager, is_told_of_each_change_as_an_alert_of_its_own) {
+    receiver there;
+    const auto to = alertmanager_notifier({.url = there.url(), .timeout = testing::guard});
+    auto change = event;
+    change.type = alarm_type::change;
+    to->send(change);
+    change.at += 1s;
+    to->send(change);
+    const auto sent = there.all();
+    ASSERT_EQ(sent.size(), 2u);
+    const auto labels = [&](std::size_t i) {
+        return text_at(sent[i].body.substr(1, sent[i].body.size() - 2), {"labels", "at"});
+    };
+    EXPECT_EQ(labels(0), "2023-11-14T22:13:20.000Z");
+    EXPECT_NE(labels(1), labels(0));
+}
+
 TEST(webhook, is_sent_its_template_filled_or_the_event_as_json) {
     receiver there;
     webhook_notifier({.url = there.url() + "/hook",
