@@ -95,6 +95,7 @@ private:
     static finding find(const alarm_rule& rule, const sighting& s);
     void decide(const alarm_rule& rule, const finding& found, const sighting& s);
     void use_rules(std::vector<alarm_rule> rules);
+    void note_missing_notifiers(const alarm_rule& rule) const;
     /// held: pools that were looked at, for the caller to let go of without the mutex.
     void forget_pools(const std::vector<sighting>& there,
                       std::vector<std::shared_ptr<managed_pool>>& held);

@@ -14,6 +14,7 @@
 
 #include "alarm_core.hpp"
 #include "alarm_rules.hpp"
+#include "harmless.hpp"
 #include "json_value.hpp"
 #include "pool_view.hpp"
 
@@ -77,7 +78,6 @@ alarm_core::alarm_core(pool_registry& registry, alarm_options options,
       instance_(options.instance.empty() ? this_instance() : std::move(options.instance)),
       config_(options.config),
       config_age_(std::move(options.config_age)) {
-    set_rules(std::move(options.rules));
     if (options.backlog < 1) throw std::invalid_argument("backlog (0) must be at least 1");
     std::set<std::string> names;
     for (auto& to : notifiers) {
@@ -86,6 +86,7 @@ alarm_core::alarm_core(pool_registry& registry, alarm_options options,
             throw std::invalid_argument("notifier (" + to->name() + ") is there twice");
         lanes_.push_back(std::make_unique<notification_lane>(std::move(to), options.backlog));
     }
+    set_rules(std::move(options.rules));
     changes_ = registry_.on_change([to = inbox_](const change_record& record) {
         const std::lock_guard lock(to->mutex);
         if (to->core) to->core->changed(record);
@@ -273,12 +274,14 @@ void alarm_core::check() {
     const auto age = config_age(known.value_or(config_status()));
     // Let go of after the lock: the last to let go of a pool waits for its tasks.
     std::vector<std::shared_ptr<managed_pool>> held;
-    const std::lock_guard lock(mutex_);
+    std::vector<alarm_entry> news;
+    std::unique_lock lock(mutex_);
     if (look < look_decided_) return;
     look_decided_ = look;
     if (known && known->alarms != entries_) {
         use_rules(with_entries(rules_of_code_, known->alarms));
         entries_ = known->alarms;
+        news = entries_;
     }
     for (auto& s : sightings) count_news(s);
     for (const auto& rule : rules_) {
@@ -291,6 +294,9 @@ void alarm_core::check() {
             if (is_for(rule, s.pool->name())) decide(rule, find(rule, s), s);
     }
     forget_pools(sightings, held);
+    lock.unlock();
+    for (const auto& [rule, enabled] : news)
+        if (enabled) note_missing_notifiers(rule);
 }
 
 void alarm_core::decide(const alarm_rule& rule, const finding& found, const sighting& s) {
@@ -405,8 +411,20 @@ void alarm_core::post(const alarm_rule& rule, const alarm_event& event) {
             lane->post(event);
 }
 
+/// Not refused: a document may be for several programs, of which each has notifiers of its own.
+void alarm_core::note_missing_notifiers(const alarm_rule& rule) const {
+    for (const auto& name : rule.notifiers)
+        if (std::none_of(lanes_.begin(), lanes_.end(),
+                         [&](const auto& lane) { return lane->name() == name; }))
+            std::fprintf(
+                stderr,
+                "cadre: the alarm rule %s of %s names the notifier %s, which is not there\n",
+                to_text(rule.type), harmless(rule.pool).c_str(), harmless(name).c_str());
+}
+
 void alarm_core::set_rules(std::vector<alarm_rule> rules) {
     check_rules(rules);
+    for (const auto& rule : rules) note_missing_notifiers(rule);
     const std::lock_guard lock(mutex_);
     use_rules(with_entries(rules, entries_));
     rules_of_code_ = std::move(rules);

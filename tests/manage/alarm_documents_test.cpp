@@ -12,6 +12,7 @@
 #include "support/held_task.hpp"
 #include <cadre/manage/alarm_engine.hpp>
 #include <cadre/manage/config_manager.hpp>
+#include <cadre/manage/notifiers.hpp>
 
 namespace cadre::manage {
 namespace alarm_documents_tests {
@@ -146,6 +147,24 @@ TEST_F(alarm_engine_with_documents, takes_their_rules_and_gives_back_those_of_th
     engine.set_rules({{.type = alarm_type::capacity, .threshold = 70}});
     EXPECT_EQ(rules_of(engine), "capacity * 70% not orders; ");
     EXPECT_EQ(after("pools: {}"), "capacity * 70%; ");
+}
+
+TEST_F(alarm_engine_with_documents, says_whom_a_rule_names_and_who_is_not_there) {
+    const auto said = [](const auto& act) {
+        ::testing::internal::CaptureStderr();
+        act();
+        return ::testing::internal::GetCapturedStderr();
+    };
+    const alarm_rule of_code{.type = alarm_type::capacity, .notifiers = {"log", "opps"}};
+    alarm_engine engine(registry_, {.rules = {}, .interval = 0s, .config = &*manager_},
+                        {std::make_shared<log_notifier>()});
+    EXPECT_EQ(said([&] { engine.set_rules({of_code}); }),
+              "cadre: the alarm rule capacity of * names the notifier opps, which is not there\n");
+    base_->give("alarms: [ { type: reject, pool: orders, notifiers: [ log, chat ] } ]");
+    EXPECT_EQ(
+        said([&] { engine.check(); }),
+        "cadre: the alarm rule reject of orders names the notifier chat, which is not there\n");
+    EXPECT_EQ(said([&] { engine.check(); }), "") << "once";
 }
 
 TEST_F(alarm_engine_with_documents, leaves_what_fires_for_other_pools_alone) {

@@ -47,7 +47,7 @@ struct alarm_rule {
     /// After a message, none of the same rule and pool for that long.
     std::chrono::nanoseconds silence = std::chrono::seconds(120);
     bool tell_recovery = true;
-    std::vector<std::string> notifiers = {};  ///< by name; empty: all
+    std::vector<std::string> notifiers = {};  ///< by name; empty: all. Who is missing: on stderr
 
     bool operator==(const alarm_rule&) const = default;
 };
