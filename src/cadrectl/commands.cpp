@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cadrectl/commands.hpp"
 
+#include <algorithm>
 #include <ctime>
 
 #include "cadrectl/table.hpp"
@@ -208,6 +209,19 @@ exit_code rollback(const context& c, const std::string& pool, std::uint64_t revi
     return print_report(c, c.server.send("POST", path, {{"revision", revision}}), dry_run);
 }
 
+namespace {
+
+/// The first lines, as many as there is room for. One more would move the first out of sight.
+std::string fitted(const std::string& text, int rows) {
+    const auto lines = std::count(text.begin(), text.end(), '\n');
+    if (rows < 2 || lines < rows) return text;
+    std::size_t end = 0;
+    for (int i = 1; i < rows; ++i) end = text.find('\n', end) + 1;
+    return text.substr(0, end) + "... and " + std::to_string(lines - rows + 1) + " more";
+}
+
+}  // namespace
+
 exit_code top(const context& c, const top_options& options) {
     for (std::uint64_t round = 1;; ++round) {
         const auto pools = c.server.get("/api/pools");
@@ -221,11 +235,13 @@ exit_code top(const context& c, const top_options& options) {
             std::strftime(clock.data(), clock.size(), "%H:%M:%S", &parts);
             // What is wider than the terminal it cuts, for the time of this table.
             if (options.on_terminal) c.out << "\033[?7l\033[H\033[2J";
-            c.out << clock.data() << "  " << pools.at("pools").size() << " pools, revision "
-                  << text_of(pools.at("revision")) << memory_of(pools.at("process"))
-                  << (options.on_terminal ? "; Ctrl-C ends" : "") << "\n\n"
-                  << pool_table(pools.at("pools")).to_string();
-            c.out << (options.on_terminal ? "\033[?7h" : "\n");
+            const auto text = std::string(clock.data()) + "  " +
+                              std::to_string(pools.at("pools").size()) + " pools, revision " +
+                              text_of(pools.at("revision")) + memory_of(pools.at("process")) +
+                              (options.on_terminal ? "; Ctrl-C ends" : "") + "\n\n" +
+                              pool_table(pools.at("pools")).to_string();
+            c.out << fitted(text, options.rows ? options.rows() : 0)
+                  << (options.on_terminal ? "\033[?7h" : "\n");
         }
         c.out.flush();
         if (round == options.rounds || !options.wait(options.interval)) return success;

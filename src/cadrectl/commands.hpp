@@ -42,6 +42,8 @@ struct top_options {
     std::chrono::milliseconds interval = std::chrono::seconds(1);
     std::uint64_t rounds = 0;  ///< 0: until `wait` says so
     bool on_terminal = false;  ///< draws over what it drew before
+    /// Lines that the terminal has room for now; empty, or 0: any number.
+    std::function<int()> rows = {};
     /// Waits that long; false if it should end.
     std::function<bool(std::chrono::milliseconds)> wait;
 };

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <string_view>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -66,6 +67,12 @@ bool wait_for_signal(std::chrono::milliseconds time) {
     return ::sigtimedwait(&ending, nullptr, &limit) < 0;
 }
 
+/// Of the terminal that is written to, which may be another size each time; 0 if there is none.
+int rows_of_terminal() {
+    winsize size = {};
+    return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+
 exit_code watch(const context& c, const arguments& a) {
     sigset_t ending;
     sigemptyset(&ending);
@@ -75,6 +82,7 @@ exit_code watch(const context& c, const arguments& a) {
     return top(c, {.interval = std::chrono::milliseconds(static_cast<int>(a.interval * 1000)),
                    .rounds = a.rounds,
                    .on_terminal = ::isatty(STDOUT_FILENO) != 0 && !a.as_json,
+                   .rows = rows_of_terminal,
                    .wait = wait_for_signal});
 }
 

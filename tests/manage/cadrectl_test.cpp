@@ -239,6 +239,23 @@ TEST_F(cadrectl_test, has_a_terminal_cut_lines_that_are_too_long_for_it) {
                 AllOf(::testing::StartsWith("\033[?7l"), ::testing::EndsWith("\033[?7h")));
 }
 
+TEST_F(cadrectl_test, shows_in_a_terminal_what_there_is_room_for) {
+    for (const char* more : {"b", "c", "d"}) registry_.create({.name = more});
+    const auto shown = [&](int rows) {
+        EXPECT_EQ(
+            top(as(),
+                {.rounds = 1, .on_terminal = true, .rows = [rows] { return rows; }, .wait = {}}),
+            success);
+        const auto text = output();
+        return text.substr(text.find("POOL"));
+    };
+    EXPECT_THAT(shown(8), AllOf(HasSubstr("\norders"), ::testing::EndsWith("\n\033[?7h")));
+    const auto cut = shown(5);  // the time, nothing, the heads, a pool
+    EXPECT_THAT(cut, AllOf(HasSubstr("\nb "), ::testing::EndsWith("\n... and 3 more\033[?7h")));
+    EXPECT_EQ(std::count(cut.begin(), cut.end(), '\n'), 2);
+    EXPECT_THAT(shown(0), HasSubstr("\norders"));
+}
+
 TEST_F(cadrectl_test, names_the_task_of_an_alarm) {
     cadre::manage::alarm_engine alarms(
         registry_,
