@@ -4,15 +4,49 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
 namespace cadre::cadrectl {
 namespace {
 
-/// Characters, not bytes.
+using range = std::pair<char32_t, char32_t>;
+
+/// Those of East Asia and pictures take two places each,
+constexpr std::array<range, 11> wide{{{0x1100, 0x115F},
+                                      {0x2E80, 0x303E},
+                                      {0x3041, 0xA4CF},
+                                      {0xA960, 0xA97C},
+                                      {0xAC00, 0xD7A3},
+                                      {0xF900, 0xFAFF},
+                                      {0xFE30, 0xFE6F},
+                                      {0xFF00, 0xFF60},
+                                      {0xFFE0, 0xFFE6},
+                                      {0x1F300, 0x1FAFF},
+                                      {0x20000, 0x3FFFD}}};
+/// and marks on the character before them none.
+constexpr std::array<range, 3> none{{{0x0300, 0x036F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}}};
+
+template <std::size_t N>
+bool is_in(const std::array<range, N>& ranges, char32_t character) {
+    return std::any_of(ranges.begin(), ranges.end(), [&](const range& r) {
+        return r.first <= character && character <= r.second;
+    });
+}
+
+/// Places in a terminal, not bytes.
 std::size_t width_of(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-        return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-    }));
+    std::size_t width = 0;
+    for (std::size_t i = 0; i < text.size();) {
+        const auto first = static_cast<unsigned char>(text[i++]);
+        char32_t character = first < 0xC0U ? first
+                                           : first & (first < 0xE0U   ? 0x1FU
+                                                      : first < 0xF0U ? 0x0FU
+                                                                      : 0x07U);
+        for (; i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U; ++i)
+            character = character << 6U | (static_cast<unsigned char>(text[i]) & 0x3FU);
+        if (!is_in(none, character)) width += is_in(wide, character) ? 2 : 1;
+    }
+    return width;
 }
 
 std::string with_digits(double value, const char* unit) {

@@ -288,6 +288,14 @@ TEST(table, is_as_wide_as_it_needs_and_shows_nothing_that_a_terminal_obeys) {
     t.add({"é", "1"});
     t.add({"long\033[2J", "22"});
     EXPECT_EQ(t.to_string(), "NAME       N\né          1\nlong?[2J  22\n");
+TEST(table, gives_a_character_the_places_it_takes_in_a_terminal) {
+    table t({"A", "B"});
+    t.add({"注文", "1"});
+    t.add({"o\u0308l", "2"});
+    t.add({"\U0001F418", "3"});
+    EXPECT_EQ(t.to_string(), "A     B\n注文  1\no\u0308l    2\n\U0001F418    3\n");
+}
+
     EXPECT_EQ(harmless("\xc2\x9b"
                        "2J \xc2\xa0\xc3\xa9"),
               "?2J \xc2\xa0\xc3\xa9");
