@@ -11,10 +11,25 @@
 namespace cadre::cadrectl {
 namespace {
 
+/// As people say it: httplib knows one word for each.
+std::string words_for(httplib::Error error) {
+    switch (error) {
+        case httplib::Error::Connection:
+            return "nobody listens there, or it cannot be reached";
+        case httplib::Error::ConnectionTimeout:
+            return "it was not reached in time";
+        case httplib::Error::Read:
+            return "it did not answer in time, or not in HTTP";
+        case httplib::Error::Write:
+            return "it ended the connection";
+        default:
+            return httplib::to_string(error);
+    }
+}
+
 json answer_of(const httplib::Result& result, const std::string& address) {
     if (!result)
-        throw failure(unreachable,
-                      "no answer from " + address + ": " + httplib::to_string(result.error()));
+        throw failure(unreachable, "no answer from " + address + ": " + words_for(result.error()));
     auto body = json::parse(result->body, nullptr, false);
     if (result->status == 200 && !body.is_discarded()) return body;
     std::string why = "the answer is no JSON";

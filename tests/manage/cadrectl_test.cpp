@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cadrectl/table.hpp"
+#include "support/pools.hpp"
 #include <cadre/manage/http_server.hpp>
 
 namespace cadre::cadrectl {
@@ -144,6 +145,10 @@ TEST_F(cadrectl_test, ends_with_a_code_for_each_kind_of_failure) {
               refused);
     const client lost("http://127.0.0.1:1", "", 30);
     EXPECT_EQ(code_of([&] { return list({lost, out_}); }), unreachable);
+    EXPECT_EQ(cadre::testing::message_of<failure>([&] {
+                  list({lost, out_});
+              }),
+              "no answer from http://127.0.0.1:1: nobody listens there, or it cannot be reached");
     EXPECT_EQ(code_of([&] { return client("ftp://x", "", 1).get("/"), success; }), usage);
     EXPECT_EQ(code_of([&] { return validate(out_, false, "/no/such/file.yaml"); }), bad_file);
     EXPECT_EQ(pool_->settings().core_pool_size, 2);
@@ -283,11 +288,6 @@ TEST_F(cadrectl_test, says_when_there_is_nothing_to_advise) {
     EXPECT_EQ(code, json::parse(output())["advice"].empty() ? success : differs);
 }
 
-TEST(table, is_as_wide_as_it_needs_and_shows_nothing_that_a_terminal_obeys) {
-    table t({"NAME", ">N"});
-    t.add({"é", "1"});
-    t.add({"long\033[2J", "22"});
-    EXPECT_EQ(t.to_string(), "NAME       N\né          1\nlong?[2J  22\n");
 TEST(table, gives_a_character_the_places_it_takes_in_a_terminal) {
     table t({"A", "B"});
     t.add({"注文", "1"});
@@ -296,6 +296,11 @@ TEST(table, gives_a_character_the_places_it_takes_in_a_terminal) {
     EXPECT_EQ(t.to_string(), "A     B\n注文  1\no\u0308l    2\n\U0001F418    3\n");
 }
 
+TEST(table, is_as_wide_as_it_needs_and_shows_nothing_that_a_terminal_obeys) {
+    table t({"NAME", ">N"});
+    t.add({"é", "1"});
+    t.add({"long\033[2J", "22"});
+    EXPECT_EQ(t.to_string(), "NAME       N\né          1\nlong?[2J  22\n");
     EXPECT_EQ(harmless("\xc2\x9b"
                        "2J \xc2\xa0\xc3\xa9"),
               "?2J \xc2\xa0\xc3\xa9");
