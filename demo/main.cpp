@@ -80,7 +80,6 @@ void print_what_to_try(const cadre::manage::http_server& server, const std::stri
         std::printf("It ends by itself in %d s; Ctrl-C ends it sooner.\n\n", a.seconds);
     else
         std::printf("Ctrl-C ends it.\n\n");
-    std::fflush(stdout);
 }
 
 void print_summary(const cadre::manage::pool_registry& registry) {
@@ -116,7 +115,6 @@ void tell(const cadre::manage::config_status& status) {
                     pool.c_str());
     for (const auto& problem : status.problems)
         std::printf("  refused, nothing is changed: %s\n", to_text(problem).c_str());
-    std::fflush(stdout);
 }
 
 void run(const arguments& a, const sigset_t& ending) {
@@ -155,6 +153,7 @@ void run(const arguments& a, const sigset_t& ending) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what happens is told at once, also to a pipe
     arguments a;
     if (!read(argc, argv, a)) {
         std::fprintf(stderr, "demo: takes --seconds N, --port N and --config FILE\n");
