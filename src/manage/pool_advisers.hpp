@@ -38,7 +38,7 @@ private:
         std::chrono::steady_clock::time_point at = {};
         std::optional<sizing_advice> advice = {};
         bool has_a_minute = false;  // behind its advice
-        bool seen = false;  // in the look that is under way
+        bool seen = false;          // in the look that is under way
     };
 
     /// How many a pool had rejected when a minute began.
