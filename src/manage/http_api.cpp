@@ -10,6 +10,7 @@
 #include "manage/config_view.hpp"
 #include "manage/configuration_reader.hpp"
 #include "manage/dashboard_page.hpp"
+#include "manage/document_builder.hpp"
 #include "manage/harmless.hpp"
 #include "manage/http_guard.hpp"
 #include "manage/http_views.hpp"
@@ -73,7 +74,9 @@ json body_of(const http_request& request) {
 std::string text_of(const std::string& field, const json& value) {
     if (value.is_string()) return value.get<std::string>();
     if (value.is_number_integer() || value.is_boolean()) return value.dump();
-    throw std::invalid_argument(field + ": must be a whole number, true, false or a text");
+    constexpr std::size_t enough = 80;
+    throw std::invalid_argument(field + ": must be a whole number, true, false or a text, not " +
+                                shortened(dump(value), enough));
 }
 
 pool_settings settings_of(const json& body) {
