@@ -359,6 +359,7 @@ void http_api::log(const std::string& line) const {
 
 void http_api::log(const change_origin& origin, const std::vector<change_report>& reports) const {
     for (const auto& report : reports) {
+        if (report.changes.empty() && report.not_applied.empty()) continue;
         std::string line = "http: " + origin.author + " changed " + report.pool + " (revision " +
                            std::to_string(report.revision) + ")";
         for (const auto& c : report.changes)

@@ -241,6 +241,11 @@ TEST_F(http_server_test, tells_the_log_of_changes_that_are_refused) {
     EXPECT_THAT(log(), HasSubstr("127.0.0.1 was refused PATCH /api/pools/orders: pool 'orders'"));
 }
 
+TEST_F(http_server_test, tells_the_log_of_no_change_where_there_was_none) {
+    EXPECT_EQ(patch("/api/pools/orders", R"({"core_pool_size":2})").status, 200);
+    EXPECT_EQ(log(), "");
+}
+
 TEST_F(http_server_test, has_every_refused_change_in_the_history) {
     const auto refusals = [&] {
         std::vector<std::string> all;
