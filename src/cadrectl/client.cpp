@@ -83,6 +83,8 @@ json client::send(const std::string& method, const std::string& path, const json
     http.set_connection_timeout(timeout_seconds_);
     http.set_read_timeout(timeout_seconds_);
     httplib::Headers headers;
+    if (manage::detail::harmless(token_) != token_)
+        throw failure(usage, "the token has control characters");
     if (!token_.empty()) headers.emplace("Authorization", "Bearer " + token_);
     if (!if_revision.empty()) headers.emplace("If-Match", "\"" + if_revision + "\"");
     const auto say = [&](const char* header, const char* what, const std::string& text) {

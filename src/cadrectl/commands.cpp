@@ -189,7 +189,9 @@ exit_code set(const context& c, const std::string& pool, const std::vector<std::
         const auto equals = pair.find('=');
         if (equals == std::string::npos || equals == 0)
             throw failure(usage, "\"" + pair + "\" is not key=value");
-        wished[pair.substr(0, equals)] = pair.substr(equals + 1);
+        auto& value = wished[pair.substr(0, equals)];
+        if (!value.is_null()) throw failure(usage, pair.substr(0, equals) + " is there twice");
+        value = pair.substr(equals + 1);
     }
     const auto path = client::pool_path(pool) + (dry_run ? "?dry_run=true" : "");
     return print_report(c, c.server.send("PATCH", path, wished, if_revision), dry_run);

@@ -52,6 +52,7 @@ client connect(const arguments& a) {
         std::ifstream in(a.token_file);
         if (!std::getline(in, token))
             throw failure(usage, "--token-file (" + a.token_file + ") cannot be read");
+        if (token.ends_with('\r')) token.pop_back();  // a file of Windows
     }
     return {a.url, token, a.timeout, {this_user(), a.comment}};
 }

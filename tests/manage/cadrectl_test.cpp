@@ -134,6 +134,10 @@ TEST_F(cadrectl_test, says_who_makes_a_change_and_why) {
 
 TEST_F(cadrectl_test, ends_with_a_code_for_each_kind_of_failure) {
     EXPECT_EQ(code_of([&] { return set(as(), "orders", {"nonsense"}, false, ""); }), usage);
+    EXPECT_EQ(code_of([&] {
+                  return set(as(), "orders", {"core_pool_size=1", "core_pool_size=2"}, true, "");
+              }),
+              usage);
     EXPECT_EQ(code_of([&] { return set(as(), "orders", {"core_pool_size=99"}, false, ""); }),
               refused);
     EXPECT_EQ(code_of([&] { return set(as(), "orders", {"core_pool_size=1"}, false, "999"); }),
@@ -143,6 +147,11 @@ TEST_F(cadrectl_test, ends_with_a_code_for_each_kind_of_failure) {
                   return set({stranger, out_}, "orders", {"core_pool_size=1"}, false, "");
               }),
               refused);
+    const client torn(server_.url(), token + "\n", 30);
+    EXPECT_EQ(code_of([&] {
+                  return set({torn, out_}, "orders", {"core_pool_size=1"}, false, "");
+              }),
+              usage);
     const client lost("http://127.0.0.1:1", "", 30);
     EXPECT_EQ(code_of([&] { return list({lost, out_}); }), unreachable);
     EXPECT_EQ(cadre::testing::message_of<failure>([&] {
