@@ -218,6 +218,9 @@ async function looksRight(browser, base, name, options) {
       [...document.querySelectorAll('*')].filter((each) => each.getBoundingClientRect().right > window.innerWidth)
         .map((each) => `${each.tagName} ${each.className} ${each.textContent.slice(0, 60)}`));
     assert.deepEqual(beyond, [], `${name}: ${what} is wider than the screen`);
+    const cut = await page.evaluate(() => [...document.querySelectorAll('.scroll')]
+      .filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.textContent.slice(0, 60)));
+    assert.deepEqual(cut, [], `${name}: a table of ${what} is cut off`);
   };
   await fits('the overview');
   await page.screenshot({ path: join(screenshots, `${name}-overview.png`), fullPage: true });
@@ -286,6 +289,7 @@ try {
     await looksRight(browser, base, `${colorScheme}-wide`, { viewport: { width: 1280, height: 900 }, colorScheme });
     await looksRight(browser, base, `${colorScheme}-narrow`, { viewport: { width: 390, height: 844 }, colorScheme });
   }
+  await looksRight(browser, base, 'light-tablet', { viewport: { width: 768, height: 1024 }, colorScheme: 'light' });
   console.log('ok');
 } finally {
   await browser?.close();
