@@ -136,8 +136,17 @@ nanoseconds now_of(clockid_t clock) {
     return from(t);
 }
 
+/// A thread that finds another one making a static waits for it by syscall(): those of syscall()
+/// and of real_futex(), which that needs itself, are made before there is a second thread.
+void prepare_for_waits() {
+    const std::atomic<std::uint32_t> nobody_waits_here = 0;
+    real_futex(nobody_waits_here, FUTEX_WAKE, 1);
+    ::syscall(SYS_gettid);
+}
+
 [[gnu::constructor]] void begin() {
     if (std::getenv("ORACLE_REAL_TIME")) return;
+    prepare_for_waits();
     self = new waiter(true);
     self->is_new = false;
     auto* const made = new threads;
