@@ -381,6 +381,13 @@ TEST(future_task, converts_what_its_callable_returns) {
     EXPECT_NO_THROW(nothing.get_future().get());
 }
 
+TEST(future_task, may_have_a_const_result) {
+    future_task<const std::unique_ptr<int>> made([] { return std::make_unique<int>(7); });
+    auto result = made.get_future();
+    made();
+    EXPECT_EQ(*result.get(), 7);
+}
+
 TEST(future_task, is_a_task_that_keeps_its_name_and_priority) {
     future_task computes(named("sum", prioritized(7, [] { return 42; })));
     future result = computes.get_future();

@@ -55,7 +55,8 @@ struct bound {
 
 /// How a value of type T is kept.
 template <class T>
-using stored_t = std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>;
+using stored_t =
+    std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, std::remove_const_t<T>>;
 
 /// The place of the value. Core is future_core, or a class of its kind that keeps more.
 template <class T, class Core = future_core>
