@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
+#include <cadre/detail/intrusive_ptr.hpp>
+#include <cadre/detail/thread_control.hpp>
 #include <cadre/thread.hpp>
-
-#include "futex.hpp"
 
 namespace cadre::detail {
 
@@ -39,11 +39,7 @@ public:
     }
 
     void run() {
-        if (entered_.exchange(true)) return;
-        std::uint32_t seen = undecided;
-        decision_.compare_exchange_strong(seen, awaited);
-        while (decision_.load() == awaited) futex_wait(decision_, awaited, forever);
-        if (decision_.load() == go) pool_->run_worker(*worker_);
+        if (!entered_.exchange(true) && is_to_begin()) pool_->run_worker(*worker_);
     }
     void begin() noexcept { decide(go); }
     void call_off() noexcept { decide(off); }
@@ -53,14 +49,29 @@ private:
     static constexpr std::uint32_t go = 1;
     static constexpr std::uint32_t off = 2;
     static constexpr std::uint32_t awaited = 3;  // undecided, and the thread sleeps
+
+    /// Waits for the decision. False also if the factory gives the thread up and waits for it to
+    /// end, before it refuses or throws; or it makes another one, which is to begin instead.
+    bool is_to_begin() {
+        auto& self = thread_control::current();
+        sleeper_ = intrusive_ptr<thread_control>(&self);
+        std::uint32_t seen = undecided;
+        if (!decision_.compare_exchange_strong(seen, awaited)) return seen == go;
+        while (decision_.load() == awaited && !self.is_abandoned()) self.park_until(forever);
+        seen = awaited;
+        if (!decision_.compare_exchange_strong(seen, undecided)) return seen == go;
+        entered_.store(false);
+        return false;
+    }
     void decide(std::uint32_t decision) noexcept {
-        if (decision_.exchange(decision) == awaited) futex_wake_one(decision_);
+        if (decision_.exchange(decision) == awaited) sleeper_->unpark();
     }
 
     const std::shared_ptr<Pool> pool_;
     const std::shared_ptr<Worker> worker_;
     std::atomic<std::uint32_t> decision_ = undecided;
     std::atomic<bool> entered_ = false;
+    intrusive_ptr<thread_control> sleeper_;  // written before `awaited`, read after it was seen
 };
 
 [[noreturn]] void refuse_foreign(thread made);

@@ -168,7 +168,7 @@ thread& thread::operator=(thread&& other) noexcept {
 thread::~thread() { join_quietly(); }
 
 void thread::join_quietly() noexcept {
-    interrupt();
+    if (running_) running_->control->abandon();
     join_now();
 }
 

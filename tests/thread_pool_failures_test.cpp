@@ -609,5 +609,30 @@ TEST(thread_pool_failures, a_result_that_cannot_be_moved_is_the_failure_of_its_t
     pool.submit([] {}).get();
 }
 
+TEST(thread_pool_failures, a_factory_may_throw_when_it_has_made_a_thread) {
+    thread_pool_executor pool({.thread_factory = [](std::function<void()> body) -> thread {
+        const thread made(std::move(body));
+        throw rejected_execution("cannot be pinned");
+    }});
+    EXPECT_THROW(pool.execute([] {}), rejected_execution);
+    EXPECT_EQ(pool.pool_size(), 0);
+}
+
+TEST(thread_pool_failures, a_factory_may_refuse_when_it_has_made_a_thread) {
+    thread_pool_executor pool({.thread_factory = [](std::function<void()> body) {
+        const thread made(std::move(body));
+        return thread();
+    }});
+    EXPECT_FALSE(pool.prestart_core_thread());
+}
+
+TEST(thread_pool_failures, a_factory_may_make_another_thread_in_place_of_one_it_has_made) {
+    thread_pool_executor pool({.thread_factory = [](std::function<void()> body) {
+        { const thread first(body); }
+        return thread({.name = "second"}, std::move(body));
+    }});
+    EXPECT_EQ(pool.submit([] { return thread_handle::current().name(); }).get(), "second");
+}
+
 }  // namespace
 }  // namespace cadre::testing

@@ -135,8 +135,14 @@ public:
 
     /// Sets the interrupt flag and ends the wait that the thread is in, or the next one.
     void interrupt() noexcept { raise(interrupted_bit); }
-    /// The same, unless that task is suspended: the thread runs another one in its place, which
-    /// is none of the interrupter's business. Whoever suspended it passes the interrupt on.
+    /// The same, by whoever waits for the thread to end: nobody wants it any more.
+    void abandon() noexcept {
+        abandoned_.store(true);
+        interrupt();
+    }
+    bool is_abandoned() const noexcept { return abandoned_.load(); }
+    /// As interrupt(), unless that task is suspended: the thread runs another one in its place,
+    /// which is none of the interrupter's business. Whoever suspended it passes the interrupt on.
     void interrupt_for(const future_core& task) noexcept;
     /// Ends the wait of an idle worker, or its next one. No task ever sees it: only a thread
     /// inside a nudgeable_scope does, as an interrupt.
@@ -209,7 +215,8 @@ private:
     mutable std::atomic<std::uint32_t> id_is_ = 0;  // a futex; see thread_control.cpp
     std::atomic<std::thread::id> id_{};             // written before id_is_
     std::atomic<bool> ended_ = false;
-    stop_slot* held_for_fork_ = nullptr;  // the thread's own
+    std::atomic<bool> abandoned_ = false;  // set before the interrupt that tells of it
+    stop_slot* held_for_fork_ = nullptr;   // the thread's own
 
     mutable std::mutex mutex_;  // guards all below
     std::string name_;
