@@ -284,6 +284,17 @@ TEST(coroutine, may_be_destroyed_while_it_waits) {
     stop.request_stop();
 }
 
+TEST(coroutine, takes_its_timer_back_when_it_is_destroyed) {
+    scheduled_thread_pool_executor timers({.core_pool_size = 1, .remove_on_cancel = true});
+    const auto sleep = [](scheduled_executor_service& where) -> owned_coroutine {
+        co_await sleep_on(where, 1h);
+    };
+    const auto sleeping = sleep(timers);
+    EXPECT_EQ(timers.queue().size(), 1u);
+    sleeping.handle.destroy();
+    EXPECT_EQ(timers.queue().size(), 0u);
+}
+
 future<std::string> sleeper(scheduled_executor_service& timers, std::stop_token stop = {}) {
     try {
         co_await sleep_on(timers, 1h, stop);

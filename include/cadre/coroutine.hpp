@@ -145,15 +145,17 @@ private:
     const std::stop_callback<std::function<void()>> on_stop_;
 };
 
-/// Waits for a timer that nobody else knows: who has no memory to wait with takes it back.
+/// Waits for a timer that nobody else knows: who has no memory to wait with, or is destroyed while
+/// it waits, takes it back.
 class delay_awaiter {
 public:
     delay_awaiter(future<void> delay, std::stop_token stop)
-        : core_(future_access::core(delay)), awaiter_(std::move(delay), std::move(stop)) {}
+        : timer_{intrusive_ptr<future_core>(future_access::core(delay))},
+          awaiter_(std::move(delay), std::move(stop)) {}
 
     bool await_ready() const { return awaiter_.await_ready(); }
     bool await_suspend(std::coroutine_handle<> waiting) {
-        const auto core = core_;  // going on with the coroutine destroys this object
+        const auto core = timer_.core;  // going on with the coroutine destroys this object
         try {
             return awaiter_.await_suspend(waiting);
         } catch (...) {
@@ -164,7 +166,12 @@ public:
     void await_resume() { awaiter_.await_resume(); }
 
 private:
-    const intrusive_ptr<future_core> core_;
+    struct own_timer {
+        intrusive_ptr<future_core> core;
+        ~own_timer() { core->abandon(); }
+    };
+
+    const own_timer timer_;  // before what waits for it, which a cancellation would have go on
     stoppable_awaiter<future<void>> awaiter_;
 };
 
