@@ -396,6 +396,17 @@ TEST(work_stealing_pool, a_thread_whose_task_threw_is_replaced_and_its_deque_is_
     EXPECT_EQ(factory.asked(), 2);
 }
 
+TEST(work_stealing_pool, the_successor_of_a_thread_has_a_deque_as_well) {
+    work_stealing_pool pool({.parallelism = 1, .hooks = {.uncaught_exception = [](auto&&...) {}}});
+    pool.execute([] { throw 42; });
+    ASSERT_TRUE(has_completed(pool, 1));
+    auto in_deques = pool.submit([&] {
+        pool.execute([] {});
+        return pool.queued_task_count() - pool.queued_submission_count();
+    });
+    EXPECT_EQ(in_deques.get(), 1u);
+}
+
 TEST(work_stealing_pool, calls_the_hooks_for_nested_tasks_too) {
     std::atomic<int> before = 0;
     std::atomic<int> after = 0;
