@@ -18,6 +18,18 @@ std::string shown_key(std::string key) {
 
 using type = document_node::type;
 
+namespace {
+
+/// No deeper than the limit of depth: whoever calls has counted it.
+std::size_t bytes_of(const document_node& node) {
+    std::size_t bytes = node.value.size();
+    for (const auto& item : node.items) bytes += bytes_of(item);
+    for (const auto& [key, line, value] : node.members) bytes += key.size() + bytes_of(value);
+    return bytes;
+}
+
+}  // namespace
+
 document_builder::document_builder(std::string file, const document_limits& limits)
     : file_(std::move(file)), limits_(limits) {}
 
@@ -61,6 +73,10 @@ void document_builder::scalar(type kind, std::string value, int line) {
 
 void document_builder::add(document_node node) {
     count(node);
+    repeated_bytes_ += bytes_of(node);
+    if (repeated_bytes_ > limits_.bytes)
+        refuse(node.line,
+               "has more than " + std::to_string(limits_.bytes) + " bytes that its aliases repeat");
     place(std::move(node));
 }
 

@@ -29,7 +29,7 @@ public:
     /// A key that is there twice is noted; refuse() or finish() tells of it.
     void key(std::string key, int line);
     void scalar(document_node::type kind, std::string value, int line);
-    /// A whole subtree, from elsewhere; each node of it counts.
+    /// A whole subtree, from elsewhere; each node of it counts, and so do the bytes of its texts.
     void add(document_node node);
     /// The node that was added last. Until the next change.
     const document_node& last() const { return *last_; }
@@ -64,6 +64,7 @@ private:
     const document_node* last_ = nullptr;
     bool has_root_ = false;
     std::size_t nodes_ = 0;
+    std::size_t repeated_bytes_ = 0;  ///< in keys and values of what was added whole
     std::vector<config_problem> problems_;
 };
 

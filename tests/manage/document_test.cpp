@@ -174,6 +174,16 @@ TEST(yaml_document, refuses_aliases_that_explode) {
     EXPECT_THAT(refusal(ladder, format::yaml), HasSubstr("nested deeper than 32"));
 }
 
+TEST(yaml_document, refuses_aliases_that_repeat_a_long_text) {
+    std::string bomb = "text: &t \"" + std::string(500'000, 'x') + "\"\nall: [";
+    for (int i = 0; i < 100'000; ++i) bomb += "*t,";
+    EXPECT_THAT(refusal(bomb + "]\n", format::yaml),
+                HasSubstr("pools:1: all[2]: has more than 1048576 bytes that its aliases repeat"));
+    std::string keys = "map: &m {" + std::string(900, 'k') + ": x}\nall: [";
+    for (int i = 0; i < 2'000; ++i) keys += "*m,";
+    EXPECT_THAT(refusal(keys + "]\n", format::yaml), HasSubstr("aliases repeat"));
+}
+
 TEST(yaml_document, refuses_several_documents_tags_and_keys_that_are_no_text) {
     EXPECT_THAT(refusal("a: 1\n---\nb: 2\n", format::yaml), HasSubstr("several YAML documents"));
     EXPECT_THAT(refusal("a: !ruby/object x\n", format::yaml), HasSubstr("tag"));

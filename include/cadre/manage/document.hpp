@@ -58,6 +58,7 @@ struct document {
 
 /// Beyond these a document is refused before, or while, it is parsed.
 struct document_limits {
+    /// Of the text; and of what YAML aliases repeat of it, as much again.
     std::size_t bytes = std::size_t{1} << 20;
     int depth = 32;
     /// With everything that YAML aliases repeat.
