@@ -285,7 +285,9 @@ void config_applier::check_step(const pool_plan& plan, const pool_entry* entry, 
                                 ", by more than max_step (" + std::to_string(max_step) + ")"});
     };
     check("core_pool_size", now.core_pool_size, plan.change.core_pool_size);
-    check("maximum_pool_size", now.maximum_pool_size, plan.change.maximum_pool_size);
+    // That of a scheduled pool follows its core, whatever is said.
+    if (plan.pool->kind() != pool_kind::scheduled)
+        check("maximum_pool_size", now.maximum_pool_size, plan.change.maximum_pool_size);
 }
 
 std::vector<pool_spec> config_applier::missing(const configuration& wanted) const {

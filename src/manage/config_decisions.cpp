@@ -233,9 +233,11 @@ configuration config_core::read(const attempt& what) const {
         }
     }
     if (!problems.empty()) throw configuration_error(std::move(problems));
-    return detail::read_configuration(parsed, options_.instance, [this](std::string_view pool) {
-        return registry_.find(pool) != nullptr;
-    });
+    const auto kind_of = [this](std::string_view name) {
+        const auto pool = registry_.find(name);
+        return pool ? std::optional(pool->kind()) : std::nullopt;
+    };
+    return detail::read_configuration(parsed, options_.instance, kind_of);
 }
 
 /// Returns what is wrong; nothing if it is in force now.

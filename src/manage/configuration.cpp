@@ -116,7 +116,8 @@ public:
           per_process_(limits.max_threads_per_process.value_or(100'000)),
           problems_(problems) {}
 
-    void check(const partial_pool& pool, bool counts) {
+    /// `kind`: nothing, if the pool is none of this process.
+    void check(const partial_pool& pool, std::optional<pool_kind> kind) {
         const auto& s = pool.settings;
         if (s.core_pool_size && s.maximum_pool_size && *s.core_pool_size > *s.maximum_pool_size)
             note(pool, "core_pool_size",
@@ -128,8 +129,9 @@ public:
             s.keep_alive->count() == 0)
             note(pool, "allow_core_thread_time_out",
                  "needs a keep_alive that is not zero: idle core threads would come and go");
-        if (!counts) return;
-        total_ += s.maximum_pool_size.value_or(s.core_pool_size.value_or(0));
+        if (!kind) return;
+        const int core = s.core_pool_size.value_or(0);
+        total_ += *kind == pool_kind::scheduled ? core : s.maximum_pool_size.value_or(core);
         if (total_ > per_process_ && !told_of_total_) {
             told_of_total_ = true;
             note(pool, "maximum_pool_size",
@@ -180,12 +182,13 @@ std::string environment_variable(const char* name) {
 
 configuration read_configuration(std::span<const document> documents,
                                  const instance_identity& instance) {
-    return detail::read_configuration(documents, instance, [](std::string_view) { return true; });
+    return detail::read_configuration(documents, instance,
+                                      [](std::string_view) { return pool_kind::plain; });
 }
 
 configuration detail::read_configuration(std::span<const document> documents,
                                          const instance_identity& instance,
-                                         const std::function<bool(std::string_view)>& is_here) {
+                                         const kind_here& kind_of) {
     configuration result;
     std::vector<config_problem> problems;
     partial_configuration all;
@@ -199,7 +202,10 @@ configuration detail::read_configuration(std::span<const document> documents,
     for (const auto& [name, said] : all.pools) {
         partial_pool pool = all.defaults;
         pool.overlay(said);
-        rules.check(pool, pool.auto_create.value_or(false) || is_here(name));
+        auto kind = kind_of(name);
+        if (!kind && pool.auto_create.value_or(false))
+            kind = pool.kind == "scheduled" ? pool_kind::scheduled : pool_kind::plain;
+        rules.check(pool, kind);
         result.pools[name] = entry_of(pool);
     }
     if (!problems.empty()) throw configuration_error(std::move(problems));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <cadre/manage/configuration.hpp>
+#include <cadre/manage/pool_spec.hpp>
 
 // What the readers of our own keys and of DynamicTp's have in common.
 
@@ -84,11 +85,13 @@ private:
     std::vector<config_problem>& ignored_;
 };
 
+/// What kind of pool is here by that name; nothing: none.
+using kind_here = std::function<std::optional<pool_kind>(std::string_view)>;
+
 /// As the public one, but only pools that are here or will be made count for the limit of the
 /// process: a document may speak of those of other services too.
 configuration read_configuration(std::span<const document> documents,
-                                 const instance_identity& instance,
-                                 const std::function<bool(std::string_view)>& is_here);
+                                 const instance_identity& instance, const kind_here& kind_of);
 
 /// Our own keys.
 partial_configuration read_native(const document_node& root, const std::string& path,

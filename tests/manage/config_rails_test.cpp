@@ -69,6 +69,32 @@ TEST_F(config_rails, let_a_new_pool_have_the_threads_that_another_gives_up) {
     EXPECT_EQ(registry_.find("jobs"), nullptr);
 }
 
+TEST_F(config_rails, take_no_step_from_a_maximum_that_a_scheduled_pool_does_not_have) {
+    const auto jobs = registry_.create(
+        {.name = "jobs", .kind = pool_kind::scheduled, .settings = {.core_pool_size = 4}});
+    const std::string document =
+        "limits: {max_step: 50}\ndefaults: {maximum_pool_size: 200}\npools: ";
+    manage_with(document + "{jobs: {}}");
+    base_->give(document + "{jobs: {core_pool_size: 5}}");
+    EXPECT_EQ(problems(), "");
+    EXPECT_EQ(jobs->settings().core_pool_size, 5);
+    base_->give(document + "{jobs: {core_pool_size: 80}}");
+    EXPECT_THAT(problems(), HasSubstr("pools.jobs.core_pool_size: changes from 5 to 80"));
+}
+
+TEST_F(config_rails, count_of_a_scheduled_pool_the_threads_that_it_can_have) {
+    registry_.create({.name = "jobs", .kind = pool_kind::scheduled});
+    manage_with(
+        "limits: {max_threads_per_process: 21}\n"
+        "defaults: {maximum_pool_size: 16}\n"
+        "pools: {orders: {}, jobs: {core_pool_size: 3}, "
+        "timers: {core_pool_size: 2, kind: scheduled, auto_create: true}}");
+    EXPECT_EQ(problems(), "");
+    EXPECT_EQ(registry_.at("jobs")->settings().core_pool_size, 3);
+    EXPECT_EQ(registry_.at("timers")->settings().core_pool_size, 2);
+    EXPECT_EQ(settings().maximum_pool_size, 16);
+}
+
 TEST_F(config_rails, do_not_count_pools_of_other_services) {
     manage_with(
         "limits: {max_threads_per_process: 100}\n"
