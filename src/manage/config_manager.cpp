@@ -58,7 +58,14 @@ void config_core::start() {
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) {
         sources_[i]->on_unusable([this, i](const auto& problems) { unusable(i, problems); });
-        sources_[i]->start([this, i](const config_document& document) { arrived(i, document); });
+        try {
+            sources_[i]->start(
+                [this, i](const config_document& document) { arrived(i, document); });
+        } catch (const illegal_state&) {
+            const std::lock_guard lock(mutex_);
+            if (!stopped_) throw;
+            return;  // stop() was there first
+        }
     }
     wait_for_first_documents();
     {
@@ -77,6 +84,7 @@ void config_core::stop() {
         started_ = true;
         stopped_ = true;
         ended = std::move(registrations_);
+        news_.notify_all();
     }
     ended.reset();
     for (const auto& source : sources_) source->stop();
@@ -106,7 +114,7 @@ void config_core::wait_for_first_documents() {
     using namespace std::chrono_literals;
     const auto deadline = std::chrono::steady_clock::now() + options_.start_wait;
     for (std::size_t i = 0; i < sources_.size(); ++i) {
-        const auto has_come = [&] { return slots_[i].latest.has_value(); };
+        const auto has_come = [&] { return slots_[i].latest.has_value() || stopped_; };
         // In steps, for a failure does not call us.
         while (sources_[i]->health().failures == 0 && std::chrono::steady_clock::now() < deadline) {
             std::unique_lock lock(mutex_);

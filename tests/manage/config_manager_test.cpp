@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -162,6 +164,44 @@ TEST_F(config_manager_test, tells_of_every_result_and_starts_once) {
     manager_->stop();
     base_->give("pools: {orders: {core_pool_size: 2}}");
     EXPECT_EQ(settings().core_pool_size, 1);
+}
+
+/// Does what it is told to when it is started, and gives nothing.
+class calling_source final : public config_source {
+public:
+    explicit calling_source(std::function<void()> call) : call_(std::move(call)) {}
+    const std::string& name() const override { return name_; }
+    void start(listener) override { call_(); }
+    void stop() override {}
+    source_health health() const override { return {}; }
+
+private:
+    const std::string name_ = "calling";
+    const std::function<void()> call_;
+};
+
+TEST(config_manager, ends_a_start_that_waits_when_it_is_stopped) {
+    pool_registry registry;
+    std::promise<void> started;
+    std::vector<std::unique_ptr<config_source>> sources;
+    sources.push_back(std::make_unique<calling_source>([&] { started.set_value(); }));
+    config_manager manager(registry, std::move(sources), {.start_wait = 1h});
+    std::thread starter([&] { manager.start(); });
+    started.get_future().wait();
+    manager.stop();
+    starter.join();
+    EXPECT_EQ(manager.status().applied, 0U);
+}
+
+TEST(config_manager, does_not_mind_being_stopped_while_it_starts_its_sources) {
+    pool_registry registry;
+    config_manager* stopped = nullptr;
+    std::vector<std::unique_ptr<config_source>> sources;
+    sources.push_back(std::make_unique<calling_source>([&] { stopped->stop(); }));
+    sources.push_back(embedded_source("pools: {}", document_format::yaml));
+    config_manager manager(registry, std::move(sources));
+    stopped = &manager;
+    EXPECT_NO_THROW(manager.start());
 }
 
 TEST_F(config_manager_test, is_as_old_as_the_source_that_was_silent_longest) {

@@ -105,7 +105,8 @@ public:
     /// source is down or a document is wrong: status() says so. Throws illegal_state if it was
     /// called before.
     void start();
-    /// Stops the sources; the pools keep their settings. Not to be called by a listener.
+    /// Stops the sources; the pools keep their settings. A start() under way returns. Not to be
+    /// called by a listener.
     void stop();
     config_status status() const;
     /// For how long the source that has been silent longest has not answered; since start() if it
