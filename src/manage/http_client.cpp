@@ -139,6 +139,9 @@ client_response http_client::perform(const client_request& request,
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, 3000L);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout.count()));
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "cadre");
+    // Not to be compressed, and unpacked if it is all the same: a proxy would hold up what comes in
+    // pieces to compress it.
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "identity");
     if (!ca_file_.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file_.c_str());
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, &t);

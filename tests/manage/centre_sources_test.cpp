@@ -67,6 +67,22 @@ TEST(http_source, asks_again_with_the_etag_it_has) {
     EXPECT_TRUE(fails_with(*source, "there is no document"));
 }
 
+TEST(http_source, reads_what_was_compressed_without_being_asked) {
+    constexpr char one[] =
+        "\037\213\010\000\000\000\000\000\002\003\313\317\113\005\000"
+        "\361\206\154\172\003\000\000\000";
+    testing::loopback_http server([&](const auto& request) {
+        const auto asked = request.headers.find("accept-encoding");
+        if (asked == request.headers.end() || asked->second != "identity")
+            return served_answer{.status = 400};
+        return served_answer{.body = std::string(one, sizeof one - 1),
+                             .headers = {{"Content-Encoding", "gzip"}}};
+    });
+    const auto source = http_source({.url = server.url() + "/pools.yaml"});
+    received_documents received(*source);
+    EXPECT_TRUE(received.newest_is("one"));
+}
+
 TEST(http_source, refuses_an_answer_without_end_and_urls_of_other_kinds) {
     file_server server;
     server.set(std::string((4 << 20) + 1, 'x'));
