@@ -38,6 +38,7 @@ public:
             throw;
         }
     }
+    bool waits_for_the_absent() const override { return true; }
     void forget() override { index_ = 0; }
 
 private:

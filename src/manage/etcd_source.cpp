@@ -43,6 +43,7 @@ public:
             throw;
         }
     }
+    bool waits_for_the_absent() const override { return true; }
     void forget() override { watching_ = false; }
 
 private:

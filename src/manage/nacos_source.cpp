@@ -32,6 +32,7 @@ public:
         try {
             if (std::exchange(waits_, false) && !changed(stop)) {
                 waits_ = true;
+                if (md5_.empty()) return absent();  // still, which may be a failure
                 return {};
             }
             log_in_if_due();
@@ -46,6 +47,7 @@ public:
             throw;
         }
     }
+    bool waits_for_the_absent() const override { return true; }
     void forget() override { waits_ = false; }
 
 private:

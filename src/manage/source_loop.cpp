@@ -26,6 +26,13 @@ std::string_view to_text(source_state state) {
 }
 
 namespace detail {
+namespace {
+
+struct no_document : std::runtime_error {
+    no_document() : std::runtime_error("there is no document") {}
+};
+
+}  // namespace
 
 source_loop::source_loop(std::string name, std::unique_ptr<document_fetcher> fetcher, bool required,
                          source_backoff backoff)
@@ -77,11 +84,15 @@ void source_loop::run() noexcept {
             if (stop_.raised()) return;
             std::string error;
             std::vector<config_problem> problems;
+            bool waits_itself = false;
             try {
                 round();
                 continue;
             } catch (const source_stopped&) {
                 return;
+            } catch (const no_document& e) {
+                error = e.what();
+                waits_itself = fetcher_->waits_for_the_absent();
             } catch (const configuration_error& e) {
                 error = e.what();
                 problems = e.problems();
@@ -92,7 +103,7 @@ void source_loop::run() noexcept {
             }
             failed(error, problems);
             tell_of_unusable(error, problems);
-            stop_.sleep_for(pause());
+            stop_.sleep_for(pause(waits_itself ? 1 : health().failures));
         }
     } catch (...) {
         // Stopped in the pause; or no memory even for the message, and the state stays failing.
@@ -101,8 +112,7 @@ void source_loop::run() noexcept {
 
 void source_loop::round() {
     const auto document = fetcher_->fetch(stop_);
-    if (document && !document->exists && required_)
-        throw std::runtime_error("there is no document");
+    if (document && !document->exists && required_) throw no_document();
     std::string hash;
     if (document) hash = document->exists ? to_hex(sha256(document->text)) : "absent";
     const bool is_new = document && hash != last_hash_;
@@ -155,8 +165,8 @@ void source_loop::tell_of_unusable(const std::string& why,
     }
 }
 
-std::chrono::milliseconds source_loop::pause() {
-    const int doublings = std::min(health().failures - 1, 20);
+std::chrono::milliseconds source_loop::pause(int failures) {
+    const int doublings = std::min(failures - 1, 20);
     const auto whole = std::min(backoff_.first * (std::int64_t{1} << doublings), backoff_.longest);
     std::uniform_int_distribution<std::int64_t> part(whole.count() / 2, whole.count());
     return std::chrono::milliseconds(part(random_));

@@ -23,6 +23,9 @@ public:
     /// it returned last. Called again and again. Throws source_stopped when `stop` is raised, and
     /// whatever is a failure: then it is called again after a pause.
     virtual std::optional<config_document> fetch(const stop_signal& stop) = 0;
+    /// True if fetch() waits for news also while there is no document: a pause before it that grows
+    /// would only keep the news.
+    virtual bool waits_for_the_absent() const { return false; }
     /// The listener refused what fetch() returned: it is to be returned again.
     virtual void forget() {}
 };
@@ -46,7 +49,7 @@ private:
     void round();
     void failed(const std::string& why, std::vector<config_problem> problems);
     void tell_of_unusable(const std::string& why, const std::vector<config_problem>& problems);
-    std::chrono::milliseconds pause();
+    std::chrono::milliseconds pause(int failures);
 
     const std::string name_;
     const bool required_;

@@ -179,6 +179,15 @@ TEST(consul_source, starts_anew_when_the_index_goes_back_or_is_missing) {
     EXPECT_TRUE(received.newest_is("three"));
 }
 
+TEST(consul_source, makes_no_pauses_that_grow_while_its_key_is_not_there) {
+    consul_standin consul;
+    consul.hold_polls_for(1ms);
+    const auto source = consul_source(
+        {.agents = {consul.url()}, .key = "a.yaml", .pace = 1ms, .backoff = {1ms, 1h}});
+    const received_documents received(*source);
+    EXPECT_TRUE(eventually([&] { return source->health().failures > 25; }));
+}
+
 TEST(consul_source, sees_a_key_come_and_go) {
     consul_standin consul;
     const auto source = consul_source({.agents = {consul.url()},
@@ -203,6 +212,19 @@ nacos_source_options asking(const nacos_standin& nacos) {
             .interval = 1ms,
             .pace = 1ms,
             .backoff = quick_backoff};
+}
+
+TEST(nacos_source, goes_on_failing_while_its_document_is_not_there) {
+    nacos_standin nacos;
+    nacos.hold_polls_for(1ms);
+    auto options = asking(nacos);
+    options.backoff = {1ms, 1h};
+    const auto source = nacos_source(options);
+    received_documents received(*source);
+    // Polls without news do not begin the count anew, and no pause grows.
+    ASSERT_TRUE(eventually([&] { return source->health().failures > 25; }));
+    nacos.set("one");
+    EXPECT_TRUE(received.newest_is("one"));
 }
 
 TEST(nacos_source, listens_by_long_polls_to_older_servers) {

@@ -44,6 +44,16 @@ TEST(etcd_source, gives_the_value_of_a_key_and_its_changes) {
     EXPECT_GT(std::stoi(received.all().back().revision), std::stoi(received.all()[0].revision));
 }
 
+TEST(etcd_source, makes_no_pauses_that_grow_while_its_key_is_not_there) {
+    etcd_server etcd;
+    auto options = watching(etcd);
+    options.renew_watch = 1ms;
+    options.backoff = {1ms, 1h};
+    const auto source = etcd_source(options);
+    const received_documents received(*source);
+    EXPECT_TRUE(eventually([&] { return source->health().failures > 25; }));
+}
+
 TEST(etcd_source, waits_for_a_key_that_is_not_there_and_sees_it_deleted) {
     etcd_server etcd;
     auto options = watching(etcd);
