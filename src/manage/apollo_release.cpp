@@ -74,6 +74,13 @@ std::string properties_text(const std::map<std::string, std::string>& items) {
     return text;
 }
 
+/// Apollo has nothing but texts. What is none would be held for the release until the next one.
+const std::string& item_text(const document_node* value) {
+    if (value == nullptr || value->kind != document_node::type::text)
+        throw http_failure("apollo gave an item that is no text");
+    return value->value;
+}
+
 bool is_properties(std::string_view name_space) {
     return apollo_format(name_space) == document_format::properties;
 }
@@ -101,7 +108,7 @@ apollo_release apollo_release::after(const document_node& answer) const {
             if (kind == "DELETED")
                 next.items.erase(item);
             else if (kind == "ADDED" || kind == "MODIFIED")
-                next.items[item] = text_at(change, "newValue");
+                next.items[item] = item_text(change.find("newValue"));
             else
                 throw http_failure("apollo gave a change of the unknown kind \"" + kind + "\"");
         }
@@ -112,7 +119,7 @@ apollo_release apollo_release::after(const document_node& answer) const {
     const auto* all = answer.find("configurations");
     if (all == nullptr || all->kind != document_node::type::map)
         throw http_failure("apollo gave an answer without configurations");
-    for (const auto& item : all->members) next.items[item.key] = item.value.value;
+    for (const auto& item : all->members) next.items[item.key] = item_text(&item.value);
     return next;
 }
 

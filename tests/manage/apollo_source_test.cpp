@@ -160,6 +160,8 @@ TEST(apollo_source, goes_on_after_every_fault) {
         {.body = R"({"releaseKey":"x","configurations":)"},
         {.body = R"({"releaseKey":"x","configSyncType":"Sideways"})"},
         {.body = R"({"releaseKey":"x","configurations":{"other":"x"}})"},
+        {.body = R"({"releaseKey":"x","configurations":{"content":5}})"},
+        {.body = R"({"releaseKey":"x","configurations":{"content":null}})"},
         {.body = R"([])"}};
     const served_answer poll_faults[] = {{.status = 0},     {.status = 400},
                                          {.status = 401},   {.status = 504},
