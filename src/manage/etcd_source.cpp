@@ -66,7 +66,12 @@ private:
     answer ask(std::string_view path, const std::string& body) {
         const auto asked = request(path, body);
         answer result{.response = client_->send(asked)};
-        result.body = json_answer(result.response.body, asked.url);
+        try {
+            result.body = json_answer(result.response.body, asked.url);
+        } catch (const http_failure&) {
+            if (result.response.status == 200) throw;
+            throw http_failure(unexpected(result.response, asked.url));  // the page of a proxy
+        }
         return result;
     }
 

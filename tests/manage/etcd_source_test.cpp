@@ -9,6 +9,7 @@
 
 #include "manage/support/chaos_proxy.hpp"
 #include "manage/support/etcd_server.hpp"
+#include "manage/support/loopback_http.hpp"
 #include "manage/support/received_documents.hpp"
 
 namespace cadre::manage {
@@ -183,6 +184,15 @@ TEST(etcd_source, logs_in_and_again_when_its_token_is_forgotten) {
     etcd.log_in();
     etcd.put("shop/pools.yaml", "two");
     EXPECT_TRUE(received.newest_is("two"));
+}
+
+TEST(etcd_source, tells_the_status_of_a_proxy_that_has_no_etcd) {
+    const testing::loopback_http proxy([](const auto&) {
+        return testing::served_answer{.status = 502, .body = "<html>Bad Gateway</html>"};
+    });
+    const auto source = etcd_source({.endpoints = {proxy.url()}, .key = "shop/pools.yaml"});
+    const received_documents received(*source);
+    EXPECT_TRUE(fails_with(*source, "/v3/kv/range answered with status 502"));
 }
 
 TEST(etcd_source, stops_in_the_middle_of_a_watch) {
