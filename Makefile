@@ -9,6 +9,11 @@ ARGS    ?=
 # without randomisation where the system allows to switch it off.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
+# npm and chromium keep things at home, which the user of a container may not have.
+ifneq ($(shell test -w "$$HOME" && echo writable),writable)
+    export HOME := $(CURDIR)/build/home
+endif
+
 CPP_FILES := git ls-files '*.cpp' '*.hpp'
 
 .DEFAULT_GOAL := help

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tools/setup.sh, on systems that are played by stand-ins for dpkg-query, apt-get, id and sudo."""
+"""tools/setup.sh, on systems that are played by stand-ins for dpkg-query, apt-get, id and sudo; and the
+home that the Makefile gives to whoever has none."""
 
+import os
 import pathlib
 import re
 import shutil
@@ -9,7 +11,8 @@ import subprocess
 import tempfile
 import unittest
 
-SETUP = pathlib.Path(__file__).resolve().parent.parent.parent / "tools/setup.sh"
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SETUP = ROOT / "tools/setup.sh"
 WANTED = re.search(r'^packages="(.*?)"', SETUP.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[1]
 NEEDED = [entry.partition("|")[0] for entry in WANTED.split()]
 
@@ -73,6 +76,23 @@ class Setup(unittest.TestCase):
         code, said, ran = System(user=1000, spin="").setup()
         self.assertEqual((code, ran), (1, []))
         self.assertRegex(said, r"\napt-get update && apt-get install --no-install-recommends spin\n$")
+
+
+class Home(unittest.TestCase):
+    @staticmethod
+    def of(environment):
+        """What a command of the Makefile has for a home."""
+        told = subprocess.run(["make", "--eval", "home: ; @echo $$HOME", "-s", "-C", ROOT, "home"], env=environment,
+                              stdout=subprocess.PIPE, text=True, check=True).stdout
+        return told.rstrip("\n")
+
+    def test_is_in_the_build_for_who_has_none(self):
+        self.assertEqual(self.of({"PATH": os.environ["PATH"]}), f"{ROOT}/build/home")
+        self.assertEqual(self.of({"PATH": os.environ["PATH"], "HOME": "/nobody/has/this"}), f"{ROOT}/build/home")
+
+    def test_is_left_alone_otherwise(self):
+        with tempfile.TemporaryDirectory() as home:
+            self.assertEqual(self.of({"PATH": os.environ["PATH"], "HOME": home}), home)
 
 
 if __name__ == "__main__":
