@@ -20,7 +20,7 @@ for event in trace["traceEvents"]:
     assert isinstance(event["name"], str), event
     assert event["ph"] == "M" or event["ts"] >= 0, event
     events[event["ph"]].append(event)
-assert set(events) == {"X", "s", "f", "M"}, set(events)
+assert set(events) == {"X", "B", "E", "s", "f", "M"}, set(events)
 
 # A bar for each run, with its name and how long it waited.
 runs = events["X"]
@@ -37,10 +37,15 @@ for number, start in starts.items():
     assert (start["name"], start["cat"]) == (end["name"], end["cat"]) and start["ts"] <= end["ts"]
     assert end["bp"] == "e"
     assert any(run["ts"] == end["ts"] and run["tid"] == end["tid"] for run in runs), end
+    for mark in events["B"], events["E"]:  # the submission, for the arrow to begin at
+        assert any(
+            (each["name"], each["ts"], each["tid"]) == ("submit " + start["name"], start["ts"], start["tid"])
+            for each in mark
+        ), start
 
 # A row for each thread, with its name; on a row one run ends before the next begins.
 rows = {event["tid"]: event["args"]["name"] for event in events["M"] if event["name"] == "thread_name"}
-assert {event["tid"] for kind in "Xsf" for event in events[kind]} == rows.keys(), rows
+assert {event["tid"] for kind in "XBEsf" for event in events[kind]} == rows.keys(), rows
 assert all(rows[run["tid"]].startswith("shop-thread-") for run in runs), rows
 for row in rows:
     spans = sorted((run["ts"], run["ts"] + run["dur"]) for run in runs if run["tid"] == row)
