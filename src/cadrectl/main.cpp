@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <charconv>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -89,6 +91,19 @@ exit_code watch(const context& c, const arguments& a) {
 
 using command = std::function<exit_code(const context&)>;
 
+/// CLI11's own tells of its bounds with three hundred digits.
+CLI::Validator whole_number(std::uint64_t least) {
+    const std::string rule = "a whole number of " + std::to_string(least) + " or more";
+    return {[least, rule](const std::string& given) {
+                std::uint64_t number = 0;
+                const auto* end = given.data() + given.size();
+                const auto read = std::from_chars(given.data(), end, number);
+                const bool is_right = read.ec == std::errc() && read.ptr == end && number >= least;
+                return is_right ? std::string() : given + " is not " + rule;
+            },
+            rule, "whole_number"};
+}
+
 void add_commands(CLI::App& app, arguments& a, command& chosen) {
     const auto add = [&](const char* name, const char* what, command run) {
         auto* sub = app.add_subcommand(name, what);
@@ -104,7 +119,7 @@ void add_commands(CLI::App& app, arguments& a, command& chosen) {
     live->add_option("--interval", a.interval, "seconds between two looks")
         ->check(CLI::Range(0.1, 3600.0));
     live->add_option("--rounds", a.rounds, "end after so many looks; 0: never")
-        ->check(CLI::NonNegativeNumber);
+        ->check(whole_number(0));
     add("list", "all pools, once", [](auto& c) { return list(c); });
     add("show", "a pool: settings, workers, queue, tasks, history",
         [&](auto& c) { return show(c, a.pool); })
@@ -135,7 +150,7 @@ void add_commands(CLI::App& app, arguments& a, command& chosen) {
     auto* back = add("rollback", "settings back to those of a revision (default: before the last)",
                      [&](auto& c) { return rollback(c, a.pool, a.revision, a.dry_run); });
     back->add_option("POOL", a.pool)->required();
-    back->add_option("REVISION", a.revision)->check(CLI::PositiveNumber);
+    back->add_option("REVISION", a.revision)->check(whole_number(1));
     changes(back);
     add("advise", "what could be better; ends with 1 if anything",
         [](auto& c) { return advise(c); });
