@@ -82,6 +82,14 @@ static void deallocate(void* block) noexcept {
 }  // namespace cadre::testing
 
 void* operator new(std::size_t size) { return cadre::testing::allocate(size); }
+// As the library's, which AddressSanitizer replaces by one that free() is no match for.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    try {
+        return cadre::testing::allocate(size);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
 void operator delete(void* block) noexcept { cadre::testing::deallocate(block); }
 void operator delete(void* block, std::size_t) noexcept { cadre::testing::deallocate(block); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
