@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include <cadre/manage/duration_text.hpp>
 
@@ -142,18 +143,19 @@ alarm_core::sighting alarm_core::look_at(const std::shared_ptr<managed_pool>& po
 }
 
 /// What was there before a pool was registered, or before the engine, is no news, nor is that of
-/// another pool of the name.
+/// another pool of the name. Two looks may read in one order and come here in the other: what the
+/// later one counted stays counted, though the earlier one saw less.
 void alarm_core::count_news(sighting& s) {
     auto& last = counted_[s.pool->name()];
-    const bool is_known = is_same(last.pool, s.pool);
+    if (!is_same(last.pool, s.pool)) last = {s.pool, s.ever};
     const auto since = [&](std::uint64_t totals::*which) {
-        return is_known ? s.ever.*which - std::min(s.ever.*which, last.ever.*which) : 0;
+        const auto seen = std::max(s.ever.*which, last.ever.*which);
+        return seen - std::exchange(last.ever.*which, seen);
     };
     s.news = {.rejected = since(&totals::rejected),
               .run_timeouts = since(&totals::run_timeouts),
               .queue_timeouts = since(&totals::queue_timeouts),
               .threads_failed = since(&totals::threads_failed)};
-    last = {s.pool, s.ever};
 }
 
 alarm_core::finding alarm_core::find(const alarm_rule& rule, const sighting& s) {
