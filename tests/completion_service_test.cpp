@@ -15,6 +15,7 @@
 #include "support/eventually.hpp"
 #include "support/held_task.hpp"
 #include "support/manual_executor.hpp"
+#include "support/sleeps.hpp"
 #include "support/waiting_call.hpp"
 #include <cadre/completion_service.hpp>
 #include <cadre/executors.hpp>
@@ -204,7 +205,7 @@ TEST(executor_completion_service, solves_any_and_cancels_the_rest) {
     futures.push_back(service.submit([] { return 42; }));
     for (int i = 0; i < 4; ++i)
         futures.push_back(service.submit([] {
-            this_thread::sleep_for(guard);
+            sleep_until_interrupted();
             return 1;
         }));
     std::vector<int> results;

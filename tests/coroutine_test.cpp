@@ -15,6 +15,7 @@
 #include "support/manual_executor.hpp"
 #include "support/pools.hpp"
 #include "support/scheduled_pools.hpp"
+#include "support/sleeps.hpp"
 #include <cadre/coroutine.hpp>
 #include <cadre/executors.hpp>
 #include <cadre/strand.hpp>
@@ -221,7 +222,7 @@ TEST(coroutine, ends_its_wait_for_a_future_when_it_is_stopped) {
     std::stop_source stop;
     auto stopped = patient(pool->submit([&] {
         started.open();
-        this_thread::sleep_for(guard);  // it is interrupted
+        sleep_until_interrupted();
         return 1;
     }),
                            stop.get_token());

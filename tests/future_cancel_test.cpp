@@ -13,6 +13,7 @@
 
 #include "support/eventually.hpp"
 #include "support/held_task.hpp"
+#include "support/sleeps.hpp"
 #include "support/waiting_call.hpp"
 #include <cadre/executors.hpp>
 #include <cadre/future.hpp>
@@ -80,7 +81,7 @@ TEST(future_cancel, interrupts_the_thread_that_runs_the_task) {
     gate may_return;
     running_task<int> task([&] {
         try {
-            this_thread::sleep_for(guard);
+            sleep_until_interrupted();
         } catch (const interrupted&) {
             was_interrupted.open();
         }
@@ -101,7 +102,7 @@ TEST(future_cancel, interrupts_the_thread_that_runs_the_task) {
 TEST(future_cancel, outweighs_what_the_body_throws_afterwards) {
     running_task<int> task([]() -> int {
         try {
-            this_thread::sleep_for(guard);
+            sleep_until_interrupted();
         } catch (const interrupted&) {}
         throw std::out_of_range("no such page");
     });
@@ -150,7 +151,7 @@ TEST(future_cancel, wakes_those_who_wait_while_the_body_still_runs) {
             };
         };
         waiting_call get(expect_cancellation([result] { result.get(); }));
-        waiting_call timed_get(expect_cancellation([result] { result.get_for(guard); }));
+        waiting_call timed_get(expect_cancellation([result] { result.get_for(1h); }));
         EXPECT_TRUE(task->cancel(may_interrupt));
         EXPECT_TRUE(get.returned());
         EXPECT_TRUE(timed_get.returned());
@@ -310,7 +311,7 @@ TEST(future_cancel, has_stopped_the_token_when_the_interrupt_arrives) {
             const std::stop_token stop = this_thread::stop_token();
             has_token.open();
             try {
-                this_thread::sleep_for(guard);
+                sleep_until_interrupted();
             } catch (const interrupted&) {
                 stopped = stop.stop_requested();
             }

@@ -182,7 +182,7 @@ TEST(future_task, gives_its_value_to_all_who_wait_when_it_is_run) {
     int got = 0;
     int got_in_time = 0;
     waiting_call get([&, mine = result] { got = mine.get(); });
-    waiting_call timed_get([&, mine = result] { got_in_time = mine.get_for(guard); });
+    waiting_call timed_get([&, mine = result] { got_in_time = mine.get_for(1h); });
     cadre::thread([&] { task(); }).join();
     EXPECT_TRUE(get.returned());
     EXPECT_TRUE(timed_get.returned());
@@ -197,7 +197,7 @@ TEST(future_task, gives_its_value_to_all_who_wait_when_it_is_set) {
     int got = 0;
     int got_in_time = 0;
     waiting_call get([&, mine = result] { got = mine.get(); });
-    waiting_call timed_get([&, mine = result] { got_in_time = mine.get_for(guard); });
+    waiting_call timed_get([&, mine = result] { got_in_time = mine.get_for(1h); });
     cadre::thread([&] { task.set(42); }).join();
     EXPECT_TRUE(get.returned());
     EXPECT_TRUE(timed_get.returned());

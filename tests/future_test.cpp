@@ -19,6 +19,7 @@
 #include "support/done_future.hpp"
 #include "support/eventually.hpp"
 #include "support/manual_executor.hpp"
+#include "support/sleeps.hpp"
 #include "support/waiting_call.hpp"
 #include <cadre/executors.hpp>
 #include <cadre/future.hpp>
@@ -318,7 +319,7 @@ TEST(future, can_be_used_when_its_pool_is_long_gone) {
         std::atomic<bool> started = false;
         auto blocker = pool->submit([&] {
             started = true;
-            this_thread::sleep_for(guard);
+            sleep_until_interrupted();
         });
         EXPECT_TRUE(eventually([&] { return started.load(); }));
         dropped = pool->submit([] { return 1; });

@@ -17,6 +17,8 @@
 #include "support/eventually.hpp"
 #include "support/held_task.hpp"
 #include "support/manual_executor.hpp"
+#include "support/sleeps.hpp"
+#include "support/waiting_call.hpp"
 #include <cadre/executors.hpp>
 #include <cadre/future.hpp>
 
@@ -230,7 +232,7 @@ TEST(future_then, cancelled_with_interruption_interrupts_the_task_that_runs) {
     future last = pool->submit([&] {
                           started.open();
                           try {
-                              this_thread::sleep_for(guard);
+                              sleep_until_interrupted();
                           } catch (const interrupted&) {
                               interrupted_there = true;
                           }

@@ -19,6 +19,7 @@
 #include "support/exceptions.hpp"
 #include "support/manual_executor.hpp"
 #include "support/pools.hpp"
+#include "support/sleeps.hpp"
 #include "support/waiting_call.hpp"
 
 namespace cadre::testing {
@@ -34,7 +35,7 @@ TEST(out_of_memory, a_stop_reaches_the_token_that_a_task_had_at_the_second_attem
         attempts = 1 + fail_each_allocation([&] { token = this_thread::stop_token(); }, [] {});
         started.count_down();
         try {
-            this_thread::sleep_for(guard);
+            sleep_until_interrupted();
         } catch (const interrupted&) {
             stopped = token.stop_requested();
         }
@@ -73,7 +74,7 @@ TEST(out_of_memory, shutdown_now_reaches_all_that_run) {
     const auto sleep = [&] {
         started.count_down();
         try {
-            this_thread::sleep_for(guard);
+            sleep_until_interrupted();
         } catch (const interrupted&) {
             ++interrupted_tasks;
         }
@@ -98,8 +99,7 @@ TEST(out_of_memory, shutdown_now_reaches_all_that_run) {
 
 TEST(out_of_memory, an_interrupt_ends_a_wait) {
     const auto self = thread_handle::current();
-    for (const auto wait :
-         {+[] { this_thread::sleep_for(guard); }, &this_thread::interruption_point}) {
+    for (const auto wait : {+[] { sleep_until_interrupted(); }, &this_thread::interruption_point}) {
         self.interrupt();
         const failing_allocation_scope nothing_left(0);
         EXPECT_THROW(wait(), interrupted);

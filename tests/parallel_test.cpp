@@ -22,6 +22,7 @@
 #include "support/held_task.hpp"
 #include "support/manual_executor.hpp"
 #include "support/pools.hpp"
+#include "support/sleeps.hpp"
 #include "support/waiting_call.hpp"
 #include <cadre/executors.hpp>
 #include <cadre/parallel.hpp>
@@ -245,7 +246,7 @@ TEST(parallel_for, looks_for_a_stop_after_each_element_that_takes_long) {
     std::stop_source stop;
     int visits = 0;
     const auto slow = [&](int) {
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        take_at_least(100us);
         if (++visits == 10) stop.request_stop();
     };
     EXPECT_THROW(parallel_for(nobody, 0, 1000, slow, {.chunk = 1000, .stop = stop.get_token()}),

@@ -22,6 +22,8 @@
 
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
+#include "support/sleeps.hpp"
+#include "support/waiting_call.hpp"
 
 #if !defined(__SANITIZE_THREAD__)
 
@@ -357,9 +359,27 @@ TEST(process_life, a_process_that_is_stopped_again_and_again_loses_nothing) {
     }
     for (int i = 0; i < 20; ++i) {
         kill(id, SIGSTOP);
-        std::this_thread::sleep_for(2ms);
+        ASSERT_EQ(waitpid(id, &status, WUNTRACED), id);
+        ASSERT_TRUE(WIFSTOPPED(status)) << status;
+        take_at_least(2ms);  // two tasks become due while nobody is there
         kill(id, SIGCONT);
-        std::this_thread::sleep_for(5ms);
+    }
+    shared.all_stops_made = true;
+    while (waitpid(id, &status, 0) != id) {}
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    munmap(memory, sizeof(in_both_processes));
+}
+
+// Of the tests themselves: many rest on seeing whether a thread waits.
+TEST(process_life, a_wait_with_a_time_limit_is_seen_as_one_also_after_a_stop) {
+    const pid_t id = fork();
+    if (id == 0) {
+        alarm(60);
+        linked_blocking_queue<int> queue;
+        const waiting_call waits([&] { queue.poll_for(1h); });
+        kill(getpid(), SIGSTOP);
+        waits.settle();
+        _exit(waits.is_over() || HasFailure() ? 1 : 0);
     }
     int status = 0;
     while (waitpid(id, &status, 0) != id) {}

@@ -14,6 +14,7 @@
 
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
+#include "support/sleeps.hpp"
 #include "support/waiting_call.hpp"
 
 namespace cadre::testing {

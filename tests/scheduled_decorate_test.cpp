@@ -123,15 +123,23 @@ TEST(scheduled_decorate, a_periodic_task_runs_again_only_when_its_decoration_has
     std::atomic<bool> inside = false;
     std::atomic<int> overlaps = 0;
     std::atomic<int> runs = 0;
-    scheduled_thread_pool_executor pool(
-        {.core_pool_size = 4, .hooks = {.decorate_task = [&](task t) {
-                                  return task([&, t = std::move(t)]() mutable {
-                                      if (inside.exchange(true)) ++overlaps;
-                                      t();
-                                      this_thread::sleep_for(1ms);
-                                      inside = false;
-                                  });
-                              }}});
+    stepping_clock clock;
+    const blocking_queue<task>* queue = nullptr;
+    const auto look = [&] { queued_meanwhile += queue->empty() ? 0 : 1; };
+    scheduled_pool pool({.core_pool_size = 4,
+                         .hooks = {.decorate_task =
+                                       [&](task t) {
+                                           return task([&, t = std::move(t)]() mutable {
+                                               if (inside.exchange(true)) ++overlaps;
+                                               t();
+                                               look();  // the next run would not be due yet
+                                               clock.step(1ms);
+                                               look();
+                                               inside = false;
+                                           });
+                                       }},
+                         .clock = &clock});
+    queue = &pool.queue();
     pool.prestart_all_core_threads();
     auto rate = pool.schedule_at_fixed_rate([&] { ++runs; }, 0ms, 1us);
     EXPECT_TRUE(eventually([&] { return runs >= 50; }));

@@ -13,6 +13,8 @@
 #include "support/counted.hpp"
 #include "support/held_task.hpp"
 #include "support/scheduled_pools.hpp"
+#include "support/sleeps.hpp"
+#include "support/stepping_clock.hpp"
 #include <cadre/scheduled_thread_pool_executor.hpp>
 #include <cadre/testing.hpp>
 
@@ -86,7 +88,9 @@ TEST(scheduled_periodic, runs_do_not_overlap_however_long_they_take) {
     auto rate = pool.schedule_at_fixed_rate(
         [&] {
             if (inside.exchange(true)) ++overlaps;
-            this_thread::sleep_for(1ms);
+            look();             // the next run would be there, and not be due yet
+            clock.step(100ms);  // a thousand periods
+            look();
             inside = false;
             ++runs;
         },
@@ -277,7 +281,7 @@ TEST(scheduled_periodic, tells_of_a_failure_on_stderr_if_there_is_no_hook) {
 TEST(scheduled_periodic, says_nothing_of_an_interrupt_by_shutdown_now) {
     for (const auto how : {on_error::stop, on_error::keep_going}) {
         scheduled_thread_pool_executor pool(1);
-        auto rate = pool.schedule_at_fixed_rate([] { this_thread::sleep_for(guard); }, 0s, 1h,
+        auto rate = pool.schedule_at_fixed_rate([] { sleep_until_interrupted(); }, 0s, 1h,
                                                 {.on_error = how});
         ASSERT_TRUE(starts(rate));
         ::testing::internal::CaptureStderr();

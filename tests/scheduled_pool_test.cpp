@@ -14,6 +14,7 @@
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
 #include "support/scheduled_pools.hpp"
+#include "support/sleeps.hpp"
 #include <cadre/testing.hpp>
 
 namespace cadre::testing {
@@ -477,7 +478,7 @@ TEST(scheduled_pool, shutdown_now_interrupts_what_runs_and_returns_what_waits) {
         pool.execute([&] {
             ++started;
             try {
-                this_thread::sleep_for(guard);
+                sleep_until_interrupted();
             } catch (const interrupted&) {
                 ++interrupts;
             }

@@ -79,7 +79,7 @@ TEST_P(synchronous_queue_test, timed_poll_without_a_producer_is_empty_and_not_ea
 // SQ-012
 TEST_P(synchronous_queue_test, timed_poll_and_timed_offer_meet_whoever_comes_first) {
     std::optional<item> got;
-    waiting_call polls([&] { got = queue.poll_for(guard); });
+    waiting_call polls([&] { got = queue.poll_for(1h); });
     EXPECT_TRUE(queue.offer_for(1, guard));
     EXPECT_TRUE(polls.returned());
     EXPECT_EQ(got, item(1));

@@ -16,6 +16,7 @@
 #include "support/held_task.hpp"
 #include "support/manual_executor.hpp"
 #include "support/pools.hpp"
+#include "support/sleeps.hpp"
 #include "support/waiting_call.hpp"
 #include <cadre/executors.hpp>
 #include <cadre/strand.hpp>
@@ -249,7 +250,7 @@ TEST(task_group, stops_the_others_when_one_fails) {
     auto blocked = group.submit([&](std::stop_token stop) {
         both_run.open();
         try {
-            this_thread::sleep_for(guard);
+            sleep_until_interrupted();
         } catch (const interrupted&) {
             EXPECT_TRUE(stop.stop_requested());
             throw;
@@ -346,7 +347,7 @@ TEST(task_group, is_stopped_when_its_waiter_is_interrupted) {
     group.submit([&] {
         started.open();
         try {
-            this_thread::sleep_for(guard);
+            sleep_until_interrupted();
         } catch (const interrupted&) {
             over = true;
             throw;

@@ -14,6 +14,7 @@
 
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
+#include "support/sleeps.hpp"
 #include "support/waiting_call.hpp"
 
 namespace cadre::testing {
@@ -415,7 +416,7 @@ TEST(thread_pool_nesting, an_interrupt_that_was_handled_does_not_come_back_after
     auto outer = pool.submit([&] {
         entered.open();
         try {
-            this_thread::sleep_for(1h);
+            sleep_until_interrupted();
         } catch (const interrupted&) {}
         pool.submit([] {}).get();  // a task that cleans up
         came_back = this_thread::is_interrupted();

@@ -12,6 +12,7 @@
 
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
+#include "support/sleeps.hpp"
 #include "support/waiting_call.hpp"
 
 namespace cadre::testing {
@@ -122,7 +123,7 @@ TEST(thread_pool_shutdown, shutdown_now_interrupts_what_runs_and_returns_what_wa
         pool.execute([&](const std::stop_token& stop) {
             ++started;
             try {
-                this_thread::sleep_for(1h);
+                sleep_until_interrupted();
             } catch (const interrupted&) {
                 ++interruptions;
             }
@@ -359,7 +360,7 @@ TEST(thread_pool_shutdown, everybody_who_awaits_the_end_is_told) {
 TEST(thread_pool_shutdown, an_interrupted_close_stops_the_pool_and_keeps_the_interrupt) {
     std::atomic<bool> kept = false;
     thread_pool_executor pool(1, 1, 1h, room_for(10));
-    auto sleeper = pool.submit([] { this_thread::sleep_for(1h); });
+    auto sleeper = pool.submit([] { sleep_until_interrupted(); });
     auto queued = pool.submit([] {});
     ASSERT_TRUE(eventually([&] { return sleeper.state() == future_state::running; }));
     waiting_call close([&] {

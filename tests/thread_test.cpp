@@ -23,6 +23,7 @@
 
 #include "support/eventually.hpp"
 #include "support/held_task.hpp"
+#include "support/sleeps.hpp"
 #include "support/waiting_call.hpp"
 #include <cadre/errors.hpp>
 #include <cadre/thread.hpp>
@@ -67,7 +68,7 @@ TEST(thread, destroyed_is_interrupted_and_joined) {
     {
         const cadre::thread made([&] {
             try {
-                this_thread::sleep_for(guard);
+                sleep_until_interrupted();
             } catch (const interrupted&) {
                 was_interrupted = true;
             }
@@ -80,7 +81,7 @@ TEST(thread, replaced_by_another_is_interrupted_and_joined) {
     bool over = false;
     cadre::thread made([&] {
         try {
-            this_thread::sleep_for(guard);
+            sleep_until_interrupted();
         } catch (const interrupted&) {}
         over = true;
     });
@@ -90,7 +91,7 @@ TEST(thread, replaced_by_another_is_interrupted_and_joined) {
 }
 
 TEST(thread, ends_quietly_when_interrupted_leaves_its_body) {
-    cadre::thread made([] { this_thread::sleep_for(guard); });
+    cadre::thread made([] { sleep_until_interrupted(); });
     made.interrupt();
     EXPECT_LT(time_of([&] { made.join(); }), guard);
 }
@@ -223,7 +224,7 @@ TEST(thread_handle, interrupts_a_thread_of_the_standard_library) {
         handle = thread_handle::current();
         has_handle.open();
         try {
-            this_thread::sleep_for(guard);
+            sleep_until_interrupted();
         } catch (const interrupted&) {
             was_interrupted = true;
         }
@@ -237,7 +238,7 @@ TEST(thread_handle, interrupts_a_thread_of_the_standard_library) {
 TEST(thread_handle, interrupts_the_main_thread) {
     const thread_handle main = thread_handle::current();
     cadre::thread other([main] { main.interrupt(); });
-    EXPECT_THROW(this_thread::sleep_for(guard), interrupted);
+    EXPECT_THROW(sleep_until_interrupted(), interrupted);
     EXPECT_FALSE(main.is_interrupted());
     other.join();
 }

@@ -29,7 +29,7 @@ void hang() {
     held_task held(pool);
     const watchdog dog(
         20ms, [] { return 0; }, all_watched);
-    std::this_thread::sleep_for(guard);
+    std::this_thread::sleep_for(guard);  // the watchdog ends the process meanwhile
     std::_Exit(0);
 }
 

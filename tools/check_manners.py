@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks what no tracked file should have: words of unfinished work and paths of one machine; that every
-C++ file starts with its licence; and that nothing in the library waits by what is known to lose wake-ups or to
-mislead ThreadSanitizer (PL-01 to PL-03 of docs/hazards.md)."""
+C++ file starts with its licence; that nothing in the library waits by what is known to lose wake-ups or to
+mislead ThreadSanitizer (PL-01 to PL-03 of docs/hazards.md); and that where a test sleeps a comment tells why, in
+that line or the one above."""
 
 import pathlib
 import re
@@ -36,6 +37,18 @@ def waits_wrongly(name, line):
     return NOWHERE.search(code) or (not name.startswith(BESIDE_THE_CORE) and NOT_IN_THE_CORE.search(code))
 
 
+SLEEP = re.compile(r"(?<!\w)(sleep_for|sleep_until|usleep|nanosleep)\(")
+# What tests may sleep by, each with its reason; where scenarios say that something sleeps; and what tests sleeping.
+OF_SLEEPS = ("tests/support/", "tests/oracle/", "tests/thread_test.cpp")
+
+
+def sleeps_without_reason(name, line, line_before):
+    """Whether a line of a test sleeps, and nothing tells why."""
+    if not name.startswith("tests/") or name.startswith(OF_SLEEPS) or not SLEEP.search(line.partition("//")[0]):
+        return False
+    return "//" not in line and not line_before.lstrip().startswith("//")
+
+
 def complaints():
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
@@ -48,12 +61,15 @@ def complaints():
             continue  # binary, or deleted and not yet committed
         if path.suffix in (".cpp", ".hpp") and not text.startswith(SPDX):
             yield f"{name}:1: the first line is not {SPDX.strip()}"
-        for number, line in enumerate(text.splitlines(), 1):
+        lines = text.splitlines()
+        for number, line in enumerate(lines, 1):
             for rule, what in RULES:
                 if rule.search(line):
                     yield f"{name}:{number}: {what}: {line.strip()}"
             if path.suffix in (".cpp", ".hpp") and waits_wrongly(name, line):
                 yield f"{name}:{number}: no way to wait, see PL-01 of docs/hazards.md: {line.strip()}"
+            if path.suffix in (".cpp", ".hpp") and sleeps_without_reason(name, line, lines[number - 2]):
+                yield f"{name}:{number}: a sleep without a reason, see tests/support/sleeps.hpp: {line.strip()}"
 
 
 def main():

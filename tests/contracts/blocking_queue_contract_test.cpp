@@ -58,7 +58,7 @@ TYPED_TEST(every_queue, timed_poll_of_an_empty_queue_is_empty_and_not_early) {
 // BQ-004, BQ-053, SQ-012, PBQ-015, DQ-015
 TYPED_TEST(every_queue, a_waiting_timed_poll_gets_what_is_offered_meanwhile) {
     std::optional<item> got;
-    waiting_call polls([&] { got = this->queue.poll_for(guard); });
+    waiting_call polls([&] { got = this->queue.poll_for(1h); });
     const auto took = time_of([&] { EXPECT_TRUE(this->queue.offer_for(7, guard)); });
     EXPECT_TRUE(polls.returned());
     EXPECT_EQ(got, item(7));

@@ -16,6 +16,7 @@
 #include "support/eventually.hpp"
 #include "support/held_task.hpp"
 #include "support/service_kinds.hpp"
+#include "support/sleeps.hpp"
 #include "support/waiting_call.hpp"
 #include <cadre/executors.hpp>
 
@@ -168,7 +169,7 @@ TYPED_TEST(every_service_with_threads, close_that_is_interrupted_goes_on_with_sh
     this->service.execute([&] {
         started.open();
         try {
-            this_thread::sleep_for(guard);
+            sleep_until_interrupted();
         } catch (const interrupted&) {
             task_interrupted = true;
         }

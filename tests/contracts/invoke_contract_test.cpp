@@ -15,6 +15,7 @@
 #include "support/eventually.hpp"
 #include "support/held_task.hpp"
 #include "support/service_kinds.hpp"
+#include "support/sleeps.hpp"
 #include "support/waiting_call.hpp"
 #include <cadre/executors.hpp>
 
@@ -86,7 +87,7 @@ TYPED_TEST(every_invoking_service, timed_invoke_any_fails_as_soon_as_all_have_fa
 
 // EXS-014, STP-026
 TYPED_TEST(every_asynchronous_service, timed_invoke_any_times_out_not_early) {
-    const auto sleeps = [] { this_thread::sleep_for(guard); };
+    const auto sleeps = [] { sleep_until_interrupted(); };
     const auto waited = time_of([&] {
         EXPECT_THROW(this->service.invoke_any({sleeps, sleeps}, short_delay), timeout);
     });
@@ -100,7 +101,7 @@ TYPED_TEST(every_concurrent_service, invoke_any_cancels_and_interrupts_the_loser
     const std::vector<std::function<int()>> callables = {[&] {
                                                              loser_runs.open();
                                                              try {
-                                                                 this_thread::sleep_for(guard);
+                                                                 sleep_until_interrupted();
                                                              } catch (const interrupted&) {
                                                                  loser_interrupted = true;
                                                              }
@@ -200,7 +201,7 @@ TYPED_TEST(every_invoking_service, invoke_all_runs_each_once) {
 // EXS-020, STP-026
 TYPED_TEST(every_concurrent_service, timed_invoke_all_cancels_what_is_not_done_in_time) {
     const callable blocks = [] {
-        this_thread::sleep_for(guard);
+        sleep_until_interrupted();
         return "late";
     };
     // A pause in which no quick one gets a processor would be a timeout too: try a longer one.
@@ -228,7 +229,7 @@ TYPED_TEST(every_asynchronous_service, takes_extreme_timeouts) {
     EXPECT_EQ(this->service.invoke_any({text}, hours::max()), "text");
     EXPECT_EQ(this->service.invoke_all({text}, hours::max())[0].get(), "text");
     const callable sleeps = [] {
-        this_thread::sleep_for(guard);
+        sleep_until_interrupted();
         return "late";
     };
     for (const nanoseconds timeout_given : {nanoseconds::min(), -1ns, 0ns}) {
@@ -248,7 +249,7 @@ TYPED_TEST(every_asynchronous_service, an_interrupted_invoke_all_cancels_and_int
     const auto sleeps = [&] {
         started.open();
         try {
-            this_thread::sleep_for(guard);
+            sleep_until_interrupted();
         } catch (const interrupted&) {
             was_interrupted = true;
         }

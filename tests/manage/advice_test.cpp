@@ -8,6 +8,7 @@
 #include "manage/pool_advisers.hpp"
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
+#include "support/sleeps.hpp"
 #include <cadre/manage/pool_registry.hpp>
 
 namespace cadre::manage {
@@ -89,8 +90,7 @@ TEST(advice, takes_the_processor_time_of_the_threads_of_its_own_pool) {
     auto computes = busy->executor()->submit([&] {
         while (!enough) {}
     });
-    idle->executor()->submit([] { this_thread::sleep_for(20ms); }).wait();
-    ASSERT_TRUE(testing::eventually([&] { return cpu_of(busy) >= 50ms; }));
+    EXPECT_TRUE(testing::eventually([&] { return cpu_of(busy) >= 50ms; }));
     enough = true;
     computes.wait();
     ASSERT_TRUE(testing::has_completed(*busy->executor(), 1));
@@ -107,7 +107,7 @@ TEST(advice, measures_the_load_of_a_pool) {
     const auto pool = registry.create({.name = "p", .settings = {.core_pool_size = 1}});
     pool_adviser adviser(pool);
     for (int i = 0; i < 5; ++i)
-        pool->executor()->submit([] { this_thread::sleep_for(1ms); }).wait();
+        pool->executor()->submit([] { testing::take_at_least(1ms); }).wait();
     ASSERT_TRUE(testing::has_completed(*pool->executor(), 5));
     const auto load = adviser.load();
     EXPECT_GT(load.arrivals_per_second, 0);
@@ -127,8 +127,7 @@ TEST(pool_advisers, speak_of_pools_that_have_a_monitor_and_other_sizes_than_they
     detail::pool_advisers advisers;
     advisers.look(registry.pools());
     EXPECT_TRUE(advisers.advice().empty());  // nothing measured yet
-    pool->executor()->submit([] { this_thread::sleep_for(1ms); }).wait();
-    ASSERT_TRUE(testing::has_completed(*pool->executor(), 1));
+    run_some(*pool, 1ms);
     advisers.look(registry.pools());
     const auto said = advisers.advice();
     ASSERT_EQ(said.size(), 1u);
@@ -150,10 +149,6 @@ TEST(pool_advisers, follow_the_load_from_look_to_look_in_the_first_minute) {
     detail::pool_advisers advisers;
     const auto start = std::chrono::steady_clock::now();
     const auto first_reason = [&] { return advisers.advice().at(0).advice.reasons.at(0); };
-    const auto run_one = [&](std::int64_t nth) {
-        pool->executor()->submit([] { this_thread::sleep_for(1ms); }).wait();
-        ASSERT_TRUE(testing::has_completed(*pool->executor(), nth));
-    };
     advisers.look(registry.pools(), start);
     run_one(1);
     advisers.look(registry.pools(), start + 2s);
@@ -183,10 +178,7 @@ TEST(pool_advisers, advise_on_a_capacity_only_where_it_can_be_set) {
     const auto timers = made("timers", queue_kind::linked, pool_kind::scheduled);
     detail::pool_advisers advisers;
     advisers.look(registry.pools());
-    for (const auto& pool : registry.pools()) {
-        pool->executor()->submit([] { this_thread::sleep_for(1ms); }).wait();
-        ASSERT_TRUE(testing::has_completed(*pool->executor(), 1));
-    }
+    for (const auto& pool : registry.pools()) run_some(*pool, 1ms);
     advisers.look(registry.pools());
     const auto advice = detail::advice_of(registry, advisers);
     ASSERT_EQ(advice.size(), 3u);
@@ -248,7 +240,11 @@ TEST(pool_advisers, do_not_contradict_the_sizes_they_advise) {
                                                     .rejection = "discard"}});
     detail::pool_advisers advisers;
     advisers.look(registry.pools());
-    for (int i = 0; i < 100; ++i) pool->executor()->execute([] { this_thread::sleep_for(20ms); });
+    {
+        const testing::held_tasks held(*pool->executor(), 100);
+        ASSERT_TRUE(held.have_started(1));
+        testing::take_at_least(20ms);  // for which that one does not compute
+    }
     ASSERT_TRUE(testing::has_completed(*pool->executor(), 2));
     advisers.look(registry.pools());
     const auto advice = detail::advice_of(registry, advisers);
@@ -267,7 +263,7 @@ TEST(sizing_controller, changes_within_bounds_and_not_too_often) {
     auto doing = bounds;
     doing.dry_run = false;
     sizing_controller wet(pool, doing);
-    const auto work = [&] { pool->executor()->submit([] { this_thread::sleep_for(2ms); }).wait(); };
+    const auto work = [&] { pool->executor()->submit([] { testing::take_at_least(2ms); }).wait(); };
     work();
     ASSERT_TRUE(testing::has_completed(*pool->executor(), 1));
     // One task at a time needs one thread or two.
@@ -287,7 +283,8 @@ TEST(sizing_controller, takes_no_threads_while_a_backlog_is_worked_off) {
         {.name = "p",
          .settings = {.core_pool_size = 2, .maximum_pool_size = 2, .queue_capacity = 100}});
     auto& executor = *pool->executor();
-    for (int i = 0; i < 60; ++i) executor.execute([] { this_thread::sleep_for(5ms); });
+    testing::held_tasks backlog(executor, 60);
+    ASSERT_TRUE(backlog.have_started(2));
     sizing_controller controller(
         pool, {.bounds = {.target_wait = 1ms}, .cool_down = 0s, .dry_run = false});
     executor.execute([] {});  // all that arrives from now on
@@ -317,9 +314,10 @@ TEST(sizing_controller, goes_as_far_as_the_guard_rails_let_it) {
     pool_registry registry({.rails = {.max_step = 2}});
     const auto pool =
         registry.create({.name = "p", .settings = {.core_pool_size = 8, .maximum_pool_size = 8}});
-    sizing_controller controller(pool,
-                                 {.bounds = {.max_threads = 8}, .cool_down = 0s, .dry_run = false});
-    pool->executor()->submit([] { this_thread::sleep_for(2ms); }).wait();
+    // However long it may wait on a busy machine.
+    sizing_controller controller(
+        pool, {.bounds = {.max_threads = 8, .target_wait = 1h}, .cool_down = 0s, .dry_run = false});
+    pool->executor()->submit([] { testing::take_at_least(2ms); }).wait();
     ASSERT_TRUE(testing::has_completed(*pool->executor(), 1));
     ASSERT_TRUE(controller.step().has_value());
     EXPECT_EQ(pool->settings().core_pool_size, 6);

@@ -22,6 +22,7 @@
 #include <cadre/thread.hpp>
 
 #include "manage/support/received_documents.hpp"
+#include "support/sleeps.hpp"
 
 namespace {
 
@@ -201,7 +202,7 @@ public:
                   const auto now = steady::now();
                   longest_gap_ = std::max<steady::duration>(longest_gap_, now - last);
                   last = now;
-                  this_thread::sleep_for(3ms);
+                  testing::take_at_least(3ms);
               }
           }) {}
     void await(int bytes) const {

@@ -10,6 +10,7 @@
 
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
+#include "support/sleeps.hpp"
 
 namespace cadre::manage {
 namespace {
@@ -244,18 +245,39 @@ TEST(pool_monitor, goes_on_ticking_while_tasks_come_to_workers_that_are_held_up)
 }
 
 TEST(pool_monitor, tells_of_a_task_that_it_passed_over_if_it_runs_for_too_long) {
-    sampled_pool p;
-    p.monitor.set_limits({.run_timeout = 1s});  // which leaves it passing over tasks
-    p.feed([&] { p.pool.execute([] { this_thread::sleep_for(1100ms); }); });
-    EXPECT_TRUE(eventually([&] { return p.monitor.metrics().run_timeouts == 1; }));
-    p.feed([&] { p.pool.execute([] { this_thread::sleep_for(1100ms); }); });
-    EXPECT_TRUE(eventually([&] {
-        p.monitor.check_running();
-        return p.monitor.metrics().run_timeouts == 2;
-    }));
-    EXPECT_TRUE(p.has_completed(p.fed + 2));
-    p.feed();
-    EXPECT_EQ(p.monitor.metrics().run_timeouts, 2u);
+    testing::with_enough_time([](std::chrono::nanoseconds time) {
+        sampled_pool p;
+        const auto limit = 50 * time;  // a second or more leaves it passing over tasks
+        p.monitor.set_limits({.run_timeout = limit});
+        std::chrono::nanoseconds taken_by_slow = {};  // written by the worker
+        const auto feed_slow = [&] {
+            p.feed([&] {
+                p.pool.execute([&] {
+                    taken_by_slow += testing::time_of([&] { testing::take_at_least(limit + 1ms); });
+                });
+            });
+        };
+        const auto timeouts = [&] { return p.monitor.metrics().run_timeouts; };
+        std::vector<std::uint64_t> counted;
+        const auto taken = testing::time_of([&] {
+            feed_slow();
+            EXPECT_TRUE(eventually([&] { return timeouts() >= 1; }));
+            counted.push_back(timeouts());
+            feed_slow();
+            EXPECT_TRUE(eventually([&] {
+                p.monitor.check_running();
+                return timeouts() >= 2;
+            }));
+            counted.push_back(timeouts());
+            EXPECT_TRUE(p.has_completed(p.fed + 2));
+            p.feed();
+            counted.push_back(timeouts());
+        });
+        // So that none of the others can have run for too long.
+        if (taken - taken_by_slow >= limit) return false;
+        EXPECT_EQ(counted, (std::vector<std::uint64_t>{1, 2, 2}));
+        return true;
+    });
 }
 
 TEST(pool_monitor, stamps_anew_what_another_pool_handed_over) {

@@ -12,6 +12,7 @@
 #include "manage/monitor_core.hpp"
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
+#include "support/sleeps.hpp"
 #include <cadre/errors.hpp>
 #include <cadre/manage/pool_registry.hpp>
 #include <cadre/queue/linked_blocking_deque.hpp>
@@ -269,27 +270,36 @@ TEST(pool_monitor, tells_of_tasks_that_wait_or_run_for_too_long_once) {
 }
 
 TEST(pool_monitor, interrupts_only_the_task_that_runs_for_too_long) {
-    watched_pool w;
-    w.monitor->set_limits({.run_timeout = 1ms, .interrupt_on_run_timeout = true});
-    for (int round = 0; round < 10; ++round) {
-        auto stuck = w.pool.submit([] { this_thread::sleep_for(testing::guard); });
-        EXPECT_TRUE(eventually([&] {
-            w.monitor->check_running();
-            return stuck.is_done();
-        }));
-        EXPECT_THROW(stuck.get(), interrupted);
-        EXPECT_FALSE(w.pool.submit([] { return this_thread::is_interrupted(); }).get());
-    }
+    testing::with_enough_time([](std::chrono::nanoseconds time) {
+        watched_pool w;
+        const auto limit = time / 20;
+        w.monitor->set_limits({.run_timeout = limit, .interrupt_on_run_timeout = true});
+        for (int round = 0; round < 10; ++round) {
+            auto stuck = w.pool.submit([] { testing::sleep_until_interrupted(); });
+            EXPECT_TRUE(eventually([&] {
+                w.monitor->check_running();
+                return stuck.is_done();
+            }));
+            EXPECT_THROW(stuck.get(), interrupted);
+            bool was_hit = false;
+            const auto taken = testing::time_of([&] {
+                was_hit = w.pool.submit([] { return this_thread::is_interrupted(); }).get();
+            });
+            if (was_hit && taken > limit) return false;  // it may have run for too long itself
+            EXPECT_FALSE(was_hit);
+        }
+        return true;
+    });
 }
 
 TEST(pool_monitor, sees_by_itself_to_what_is_to_be_interrupted) {
     watched_pool w;
     for (int round = 0; round < 3; ++round) {
         w.monitor->set_limits({.run_timeout = 1ms, .interrupt_on_run_timeout = true});
-        EXPECT_THROW(w.pool.submit([] { this_thread::sleep_for(testing::guard); }).get(),
-                     interrupted);
+        EXPECT_THROW(w.pool.submit([] { testing::sleep_until_interrupted(); }).get(), interrupted);
         w.monitor->set_limits({});
-        EXPECT_NO_THROW(w.pool.submit([] { this_thread::sleep_for(5ms); }).get());
+        // Five times what it was allowed before, with nobody to wait for who would interrupt it.
+        EXPECT_NO_THROW(w.pool.submit([] { testing::take_at_least(5ms); }).get());
     }
 }
 
@@ -297,7 +307,7 @@ TEST(pool_monitor, interrupts_also_while_its_limits_change_all_the_time) {
     watched_pool w;
     const monitor_limits limits{.run_timeout = 40ms, .interrupt_on_run_timeout = true};
     w.monitor->set_limits(limits);
-    auto stuck = w.pool.submit([] { this_thread::sleep_for(testing::guard); });
+    auto stuck = w.pool.submit([] { testing::sleep_until_interrupted(); });
     EXPECT_TRUE(eventually([&] {
         w.monitor->set_limits(limits);
         return stuck.is_done();
@@ -376,7 +386,7 @@ TEST(pool_monitor, interrupts_a_task_once_also_if_another_ran_inside_it) {
     monitor.set_limits({.run_timeout = 1ms, .interrupt_on_run_timeout = true});
     auto outer = pool.submit([&] {
         try {
-            this_thread::sleep_for(testing::guard);
+            testing::sleep_until_interrupted();
         } catch (const interrupted&) {
             was_interrupted = true;
         }
@@ -429,7 +439,7 @@ TEST(pool_monitor, takes_no_task_for_one_of_the_worker_before) {
         for (int i = 0; i < many; ++i) worker.run([] {});
         monitor.set_limits({.run_timeout = 1us});
         worker.run([&] {
-            this_thread::sleep_for(1ms);
+            testing::take_at_least(1ms);
             monitor.check_running();
             monitor.check_running();
         });

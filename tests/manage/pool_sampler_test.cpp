@@ -9,6 +9,7 @@
 
 #include "manage/http_views.hpp"
 #include "support/eventually.hpp"
+#include "support/sleeps.hpp"
 
 namespace cadre::manage {
 namespace {
@@ -55,7 +56,7 @@ TEST_F(pool_sampler_test, goes_on_in_even_steps_when_the_wall_clock_was_set_back
     const auto first = std::chrono::steady_clock::now();
     sampler_.look_now();
     clock_was_set_by = -3h;
-    std::this_thread::sleep_for(20ms);
+    testing::take_at_least(20ms);
     sampler_.look_now();
     const auto passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - first);
     const auto looks = sampler_.since(0);

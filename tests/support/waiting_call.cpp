@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/waiting_call.hpp"
 
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,18 +36,25 @@ waiting_thread waiting_thread::current() {
     return {static_cast<int>(::syscall(SYS_gettid)), detail::thread_control::current()};
 }
 
-// Every wait of the library is one on the futex in the thread's control.
+// Every wait of the library is one on the futex in the thread's control, but for a thread that is
+// joined: at its end the kernel wakes whoever sleeps on a futex that is not private to the process.
+// One with a time limit that a stop of the process ended, of a debugger or a machine that sleeps,
+// goes on as another system call, with the arguments as they were.
 bool waiting_thread::waits() const {
     if (!is_asleep(system_id_)) return false;
-    // The number of the system call and its arguments, the first of which is the futex; or a word.
+    // The number of the system call and its arguments, the first two of which are the futex and
+    // what is done with it; or a word.
     const auto text = told_by_the_kernel(system_id_, "syscall");
     if (text.empty()) return true;
     std::istringstream call(text);
     long number = -1;
     std::uintptr_t futex = 0;
-    call >> number >> std::hex >> futex;
+    std::uintptr_t operation = 0;
+    call >> number >> std::hex >> futex >> operation;
     const auto control = reinterpret_cast<std::uintptr_t>(control_);
-    return call && number == SYS_futex && futex - control < sizeof(detail::thread_control);
+    return call && (number == SYS_futex || number == SYS_restart_syscall) &&
+           (futex - control < sizeof(detail::thread_control) ||
+            (operation & FUTEX_PRIVATE_FLAG) == 0);
 }
 
 waiting_call::waiting_call(std::function<void()> call)

@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <thread>
 
 namespace cadre::testing {
+
+/// For timed waits of a test that is watched: longer than whoever watches has patience. A wait
+/// whose time is over looks once more, and would find what it should have been told of long before.
+inline constexpr std::chrono::hours beyond_patience(1);
+
+/// Waits until `fact` is true, where somebody watches: for as long as that one has patience.
+template <class Fact>
+void await_fact(Fact fact) {
+    while (!fact()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+}
 
 /// The test has moved on: whoever watches it counts its patience from now.
 void note_progress() noexcept;
