@@ -79,6 +79,7 @@ void lane_owner::append(lane& to, lane_task& what) noexcept {
     what.add_ref();
     what.waits_ = true;
     what.number_ = ++to.appended;
+    what.previous_ = to.last;
     (to.last ? to.last->next_ : to.first) = &what;
     to.last = &what;
 }
@@ -94,17 +95,11 @@ intrusive_ptr<lane_task> lane_owner::take_next(lane& from) noexcept {
     return take_out(from, *from.first);
 }
 
-intrusive_ptr<lane_task> lane_owner::take_out(lane& from, const lane_task& what) noexcept {
-    lane_task* before = nullptr;
-    lane_task* found = from.first;
-    while (found != &what) {
-        before = found;
-        found = found->next_;
-    }
-    (before ? before->next_ : from.first) = found->next_;
-    if (from.last == found) from.last = before;
-    found->waits_ = false;
-    return intrusive_ptr<lane_task>::adopt(found);
+intrusive_ptr<lane_task> lane_owner::take_out(lane& from, lane_task& what) noexcept {
+    (what.previous_ ? what.previous_->next_ : from.first) = what.next_;
+    (what.next_ ? what.next_->previous_ : from.last) = what.previous_;
+    what.waits_ = false;
+    return intrusive_ptr<lane_task>::adopt(&what);
 }
 
 /// Counts a ticket off whose own task is gone, or goes with it: it stands for one run ahead, if

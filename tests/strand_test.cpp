@@ -47,6 +47,27 @@ TEST(strand, occupies_no_thread_for_tasks_that_wait_for_their_turn) {
     EXPECT_EQ(pool->submit([] { return 42; }).get_for(guard), 42);
 }
 
+TEST(strand, is_quick_to_let_go_of_tickets_whichever_goes_first) {
+    class backwards final : public executor {
+    public:
+        void execute(task t) override { tasks_.push_back(std::move(t)); }
+        void drop_all() {
+            while (!tasks_.empty()) tasks_.pop_back();
+        }
+
+    private:
+        std::vector<task> tasks_;
+    } last_first;
+    strand lane(last_first);
+    for (int i = 0; i < 200'000; ++i) lane.execute([] {});
+    EXPECT_LT(time_of([&] { last_first.drop_all(); }), long_delay);
+    std::vector<int> ran;
+    lane.execute([&] { ran.push_back(1); });
+    lane.execute([&] { ran.push_back(2); });
+    last_first.drop_all();
+    EXPECT_TRUE(ran.empty());
+}
+
 TEST(strand, goes_on_after_a_task_that_throws) {
     std::atomic<int> uncaught = 0;
     std::vector<int> ran;

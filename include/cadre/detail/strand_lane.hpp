@@ -60,6 +60,7 @@ private:
     std::thread::id sender_;  // set before it is sent
 
     // Guarded by the owner's mutex.
+    lane_task* previous_ = nullptr;
     lane_task* next_ = nullptr;
     std::uint64_t number_ = 0;  // its place in the lane
     bool waits_ = false;        // in the lane
@@ -94,7 +95,7 @@ protected:
 private:
     static void append(lane& to, lane_task& what) noexcept;
     static intrusive_ptr<lane_task> take_next(lane& from) noexcept;
-    static intrusive_ptr<lane_task> take_out(lane& from, const lane_task& what) noexcept;
+    static intrusive_ptr<lane_task> take_out(lane& from, lane_task& what) noexcept;
     static void count_off(lane& which) noexcept;
 
     std::mutex mutex_;
