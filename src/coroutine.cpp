@@ -50,6 +50,7 @@ bool resume_point::send(executor& where) {
     sender_ = std::this_thread::get_id();
     lanes_ = lane_owner::served_here();
     try {
+        const auto needed = where.kept();
         where.execute(task(resume_ticket(alive)));
     } catch (...) {
         const auto reached = stage_.load();

@@ -34,6 +34,7 @@ void send(intrusive_ptr<future_core> core, executor& where) {
     using stage = sent_handle::stage;
     sent_handle::shared_stage progress;
     try {
+        const auto needed = where.kept();
         progress = std::make_shared<std::atomic<stage>>(stage::sending);
         where.execute(task(sent_handle(core, progress)));
         if (progress->exchange(stage::sent) == stage::dropped) core->abandon();

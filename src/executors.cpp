@@ -20,6 +20,7 @@ public:
     }
 
     void execute(task t) override { service_->execute(std::move(t)); }
+    std::shared_ptr<const void> kept() const override { return service_->kept(); }
     void shutdown() override { service_->shutdown(); }
     std::vector<task> shutdown_now() override { return service_->shutdown_now(); }
     bool is_shutdown() const override { return service_->is_shutdown(); }

@@ -105,6 +105,8 @@ void scheduled_thread_pool_executor::execute(task t) {
     start_timer(std::move(timer), {.first = now()});
 }
 
+std::shared_ptr<const void> scheduled_thread_pool_executor::kept() const { return pool_.kept(); }
+
 void scheduled_thread_pool_executor::start_timer(detail::intrusive_ptr<detail::timer_core> timer,
                                                  detail::timetable when) {
     pool_.core_->check_process();

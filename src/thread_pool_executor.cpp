@@ -65,6 +65,7 @@ thread_pool_executor::~thread_pool_executor() {
 }
 
 void thread_pool_executor::execute(task t) { core_->execute(std::move(t), *this); }
+std::shared_ptr<const void> thread_pool_executor::kept() const { return core_; }
 
 void thread_pool_executor::shutdown() { at_home(core_).shutdown(); }
 

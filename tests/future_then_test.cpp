@@ -346,6 +346,46 @@ TEST(future_then, is_waited_for_on_the_pool_that_is_to_run_it) {
 }
 
 // Deep inside one another, continuations are put off; one of these is that which is waited for.
+TEST(future_then, is_waited_for_on_the_pool_that_is_to_run_one_in_the_middle) {
+    for (const bool last_here : {false, true}) {
+        const auto pool = executors::fixed_thread_pool(1);
+        const auto elsewhere = executors::fixed_thread_pool(1);
+        std::optional<waiting_thread> waiter;
+        std::atomic<bool> waits = false;
+        future outer = pool->submit([&] {
+            future source = elsewhere->submit([&] {
+                EXPECT_TRUE(eventually([&] { return waits && waiter->waits(); }));
+                return 6;
+            });
+            EXPECT_TRUE(eventually([&] { return source.state() == future_state::running; }));
+            future middle = std::move(source).then(*pool, [](int x) { return x * 7; });
+            const auto last = [](int x) { return x + 1; };
+            future result =
+                last_here ? std::move(middle).then(*pool, last) : std::move(middle).then(last);
+            waiter = waiting_thread::current();
+            waits = true;
+            return result.get();
+        });
+        EXPECT_TRUE(outer.wait_for(guard));
+        outer.cancel(true);  // or it would wait for ever
+    }
+}
+
+// 0.9 s for 4,000 when each look began at the end.
+TEST(future_then, is_waited_for_on_its_pool_however_long_the_chain) {
+    constexpr int links = 40'000;
+    const auto pool = executors::fixed_thread_pool(1);
+    future outer = pool->submit([&] {
+        future last = pool->submit([] { return 0; });
+        for (int i = 0; i < links; ++i)
+            last = std::move(last).then(*pool, [](int x) { return x + 1; });
+        return last.get();
+    });
+    EXPECT_TRUE(outer.wait_for(guard));
+    outer.cancel(true);
+    EXPECT_EQ(outer.state(), future_state::success);
+}
+
 TEST(future_then, may_be_waited_for_with_a_limit_by_a_continuation_that_put_it_off) {
     future_task first([] { return 0; });
     future last = first.get_future();

@@ -33,6 +33,12 @@ public:
     /// Accepts the task exactly when it returns; else throws, and the task is destroyed.
     virtual void execute(task t) = 0;
 
+    /// What execute() may still touch when the task is over: a pool's own state, say. Whoever hands
+    /// on a task by whose end others may learn that this executor is needed no more, as then() and
+    /// co_await do, keeps it until execute() returns. Null, as here: nothing, or the caller sees to
+    /// it.
+    virtual std::shared_ptr<const void> kept() const { return nullptr; }
+
     /// co_await where.schedule() moves a coroutine here. See <cadre/coroutine.hpp>, which is
     /// needed.
     detail::schedule_awaiter schedule(std::stop_token stop = {});

@@ -84,6 +84,7 @@ public:
     ~scheduled_thread_pool_executor() override;
 
     void execute(task t) override;
+    std::shared_ptr<const void> kept() const override;
     void start_timer(detail::intrusive_ptr<detail::timer_core> timer,
                      detail::timetable when) override;
     std::chrono::steady_clock::time_point now() const override;

@@ -41,6 +41,7 @@ public:
 
     /// Throws std::invalid_argument if the task is empty; what the other executor throws.
     void execute(task t) override;
+    std::shared_ptr<const void> kept() const override { return where_.kept(); }
     /// As executor_service::submit().
     template <class F, class... Args>
     [[nodiscard]] auto submit(F&& f, Args&&... args) {
@@ -87,6 +88,7 @@ public:
     class keyed_strand : public executor {
     public:
         void execute(task t) override { all_.execute(key_, std::move(t)); }
+        std::shared_ptr<const void> kept() const override { return all_.where_.kept(); }
         template <class F, class... Args>
         [[nodiscard]] auto submit(F&& f, Args&&... args) {
             return all_.submit(key_, std::forward<F>(f), std::forward<Args>(args)...);

@@ -135,6 +135,7 @@ public:
         if (stop_token_of(receiver_).stop_requested()) return stop();
         const handover here;
         try {
+            const auto needed = where_.kept();
             where_.execute(task(operation_ticket(*this, here)));
         } catch (...) {
             if (here.was_dropped()) sx::set_error(std::move(receiver_), std::current_exception());
