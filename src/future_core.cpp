@@ -11,7 +11,7 @@
 // from running back to pending.) Each arrow is one compare-exchange, so each has one winner:
 //   - who wins the way out of `pending` owns the callable: the runner, or whoever must destroy it;
 //   - who wins `completing` owns the result until the final phase is stored.
-// Everything from success upwards is done: the value or error_ was written before and is read
+// Everything from success upwards is done: the value or the error was written before and is read
 // without a lock after the phase was seen.
 //
 // Interrupting. The canceller wins `stopping`, in a word that says who is to be stopped. First the
@@ -25,46 +25,25 @@
 // done; whoever stores a final phase does so by an exchange and, if the bit was set, takes mutex_
 // to wake and collect. A completion that nobody watches takes no lock.
 //
-// Waiting from inside a task. A worker first runs the wanted task in place if that is unstarted
-// in its own pool; a worker of a work-stealing pool runs whatever there is, and may be called back
-// from its sleep, by a nudge, to run more. While nobody has started the task, the worker looks for
-// it again, after ever longer pauses: it may be sent to the pool only now. If it has to block
-// without a time limit, it enters the wait graph: thread -> task it waits for -> thread that runs
-// it -> ... A path that leads back to itself is a cycle; the one lock of the graph makes the last
-// one to enter see it. Controls of threads are reached through word_ under that lock only, and a
-// control is deleted only after taking it once.
+// Waiting from inside a task is told in future_wait.cpp.
 //
 // Completions run where the task completes. Each may complete further futures, so a chain would
 // recurse; past a depth they are put off and run by the outermost one, or before a wait.
 
 #include <cadre/detail/future_core.hpp>
 
-#include <algorithm>
-#include <chrono>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
 
 #include <cadre/detail/report.hpp>
 #include <cadre/detail/schedule_point.hpp>
 #include <cadre/errors.hpp>
 
-#include "forks.hpp"
-#include "helper_scope.hpp"
-#include "wait_graph.hpp"
-
 namespace cadre::detail {
 
 namespace {
-
-// There before any static is made and after all are gone: threads may end that late.
-constinit std::mutex graph_mutex;
-static_assert(std::is_trivially_destructible_v<std::mutex>);
-
-// Of a worker that waits for a task which nobody has started.
-constexpr std::chrono::nanoseconds first_pause = std::chrono::milliseconds(1);
-constexpr std::chrono::nanoseconds longest_pause = std::chrono::seconds(1);
-
-std::string quoted(const future_core& task) {
-    return task.name().empty() ? "an unnamed task" : "'" + std::string(task.name()) + "'";
-}
 
 /// Completions put off on this thread.
 struct deferred_completions {
@@ -114,10 +93,6 @@ void run_deferred_completions() {
     while (completion* next = deferred.take()) run_one(next);
     deferred.depth = before;
 }
-
-void wait_for_graph_readers() noexcept { std::lock_guard lock(graph_mutex); }
-void lock_wait_graph() noexcept { graph_mutex.lock(); }
-void unlock_wait_graph() noexcept { graph_mutex.unlock(); }
 
 future_state future_core::state() const noexcept {
     switch (phase()) {
@@ -426,18 +401,6 @@ bool future_core::attach(completion& then) {
     return true;
 }
 
-/// True if the pool that was to run it is in the process from which this one was forked.
-bool future_core::is_inherited() const noexcept {
-    return home() &&
-           (home_.load(std::memory_order_relaxed) & process_mask) != (forks() & process_mask);
-}
-
-void future_core::check_process() const {
-    if (forks() == 0) return;
-    if (is_inherited() || first_unfinished()->is_inherited())
-        throw illegal_state("the task belongs to a pool of the process that forked this one");
-}
-
 bool future_core::wait_until(steady_time deadline) const {
     if (is_done()) return true;
     check_process();
@@ -447,96 +410,18 @@ bool future_core::wait_until(steady_time deadline) const {
     return changed_.wait_until(lock, deadline, [this] { return is_done(); });
 }
 
-/// While it lives, the calling thread stands in the wait graph.
-class [[nodiscard]] future_core::wait_graph_scope {
-public:
-    /// Throws illegal_state if `wanted` cannot complete before the calling thread goes on. Takes
-    /// memory only then: all waits of all pools come through this one lock.
-    wait_graph_scope(thread_control& self, const future_core& wanted) : self_(self) {
-        std::lock_guard lock(graph_mutex);
-        for (const auto* next = &wanted; next && !next->is_done();) {
-            const thread_control* const thread = next->runner();
-            if (thread == &self)
-                throw illegal_state("tasks wait for each other: " + circle(self, wanted) +
-                                    ", which cannot go on before that");
-            next = thread ? thread->waits_for : nullptr;
-        }
-        self_.waits_for = &wanted;
-    }
-    ~wait_graph_scope() {
-        std::lock_guard lock(graph_mutex);
-        self_.waits_for = nullptr;
-    }
-    wait_graph_scope(const wait_graph_scope&) = delete;
-    wait_graph_scope& operator=(const wait_graph_scope&) = delete;
-
-private:
-    /// The tasks on the way from this thread, through what it wants, as far as they are still
-    /// there: those who run them may be about to end them.
-    static std::string circle(const thread_control& self, const future_core& wanted) {
-        std::string path = self.running_future ? quoted(*self.running_future) : "a task";
-        for (const auto* next = &wanted; next;) {
-            path += " waits for " + quoted(*next);
-            const thread_control* const thread = next->runner();
-            if (!thread || thread == &self) break;
-            path += ", which";
-            next = thread->waits_for;
-        }
-        return path;
-    }
-
-    thread_control& self_;
-};
-
-bool future_core::help() const {
-    auto& self = thread_control::current();
-    if (is_done() || !self.helper) return false;
-    return self.helper->run_in_place(*first_unfinished());
-}
-
-void future_core::wait() const {
-    if (is_done()) return;
-    check_process();
-    auto& self = thread_control::current();
-    if (!self.running && !self.helper) {  // not inside a task: nothing to help, no cycle to close
-        wait_until(forever);
-        return;
-    }
-    // A result that is there beats an interrupt, as outside a task.
-    for (auto pause = first_pause; !is_done(); pause = std::min(2 * pause, longest_pause)) {
-        self.throw_if_interrupted();
-        run_deferred_completions();
-        const std::uint32_t seen = dispatches();
-        while (help())
-            if (!is_done()) self.throw_if_interrupted();  // others may be run meanwhile, for long
-        if (is_done()) return;
-        const auto first = first_unfinished();
-        const wait_graph_scope scope(self, *first);
-        const helper_scope helped(self);
-        if (helped.must_look_again()) continue;
-        // What nobody has started may come into this worker's pool only now, and find nobody else
-        // there to run it. That tells nobody who waits, so they look again from time to time.
-        const bool may_come = self.helper && first->state() == future_state::pending;
-        const auto next_look = may_come ? std::chrono::steady_clock::now() + pause : forever;
-        std::unique_lock lock(mutex_);
-        if (!watch()) return;
-        const auto* own = more_if_any();
-        try {
-            changed_.wait_until(lock, next_look,
-                                [&] { return is_done() || (own && own->dispatches != seen); });
-        } catch (const interrupted&) {
-            if (!helped.was_called()) throw;
-        }
-    }
+/// It has failed.
+const std::exception_ptr& future_core::stored_error() const noexcept {
+    return static_cast<held_exception*>(const_cast<future_core*>(this)->outcome_address())->get();
 }
 
 std::exception_ptr future_core::error() const noexcept {
-    return phase() == failed ? error_.get() : nullptr;
+    return phase() == failed ? stored_error() : nullptr;
 }
 
 void future_core::throw_if_no_value() const {
     if (is_cancelled()) throw cancellation();
-    if (phase() == failed) std::rethrow_exception(error_.get());
+    if (phase() == failed) std::rethrow_exception(stored_error());
 }
 
 future_core::extras& future_core::more() {
@@ -597,28 +482,18 @@ void future_core::announce_dispatched() {
     changed_.notify_all(wake);
 }
 
-std::uint32_t future_core::dispatches() const noexcept {
-    const auto* own = more_if_any();
-    if (!own) return 0;
-    std::lock_guard lock(mutex_);
-    return own->dispatches;
+intrusive_ptr<future_core> future_core::source() const {
+    std::uint32_t dispatches = 0;
+    return source(dispatches);
 }
 
-intrusive_ptr<future_core> future_core::source() const {
+intrusive_ptr<future_core> future_core::source(std::uint32_t& dispatches) const {
+    dispatches = 0;
     const auto* own = more_if_any();
     if (!own) return nullptr;
     std::lock_guard lock(mutex_);
+    dispatches = own->dispatches;
     return own->source;
-}
-
-/// The end of the chain of sources: what has to be run first.
-intrusive_ptr<future_core> future_core::first_unfinished() const {
-    intrusive_ptr<future_core> first(const_cast<future_core*>(this));
-    while (auto source = first->source()) {
-        if (source->is_done()) break;
-        first = std::move(source);
-    }
-    return first;
 }
 
 }  // namespace cadre::detail

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/counted.hpp"
 #include "support/eventually.hpp"
 #include "support/waiting_call.hpp"
 #include <cadre/executors.hpp>
@@ -442,6 +443,44 @@ TEST(future_task, that_was_moved_away_says_so) {
     EXPECT_THROW((void)task.get_future(), illegal_state);
     moved();
     EXPECT_EQ(moved.get_future().get(), 1);
+}
+
+// Value and error have one place, which only the outcome tells what to make of.
+TEST(future_task, destroys_its_outcome_once_whatever_that_is) {
+    struct body {
+        void* pointer;
+        int operator()() const { return 1; }
+    };
+    static_assert(sizeof(detail::runnable_core<int, body>) <= 72, "then malloc takes 80 for it");
+
+    struct refuses_to_be_moved {
+        refuses_to_be_moved() = default;
+        refuses_to_be_moved(refuses_to_be_moved&&) { throw std::out_of_range("stays here"); }
+        counted<> inside;
+    };
+    const int alive = counted<>::alive;
+    {
+        future_task gives([] { return counted<>(7); });
+        gives();
+        auto result = gives.get_future();
+        EXPECT_EQ(counted<>::alive, alive + 1);
+        EXPECT_EQ(result.get().value, 7);
+        future_task throws([]() -> counted<> { throw counted<>(8); });
+        throws();
+        EXPECT_EQ(counted<>::alive, alive + 2);
+        EXPECT_THROW(throws.get_future().get(), counted<>);
+        future_task fails_to_store([]() -> refuses_to_be_moved { return {}; });
+        fails_to_store();
+        EXPECT_EQ(fails_to_store.state(), future_state::failed);
+        EXPECT_THROW(fails_to_store.get_future().get(), std::out_of_range);
+        future_task is_cancelled([] { return counted<>(9); });
+        is_cancelled.cancel();
+        future_task is_set([] { return counted<>(10); });
+        EXPECT_TRUE(is_set.set(counted<>(11)));
+        EXPECT_EQ(is_set.get_future().get().value, 11);
+        const future_task never_runs([] { return counted<>(12); });
+    }
+    EXPECT_EQ(counted<>::alive, alive);
 }
 
 TEST(future_task, refuses_an_empty_on_done) {

@@ -152,8 +152,8 @@ public:
     auto then(F f) && {
         return std::move(*this).continue_with(nullptr, std::move(f));
     }
-    /// The same, with f run by an executor, which must still be there then. If it refuses, the
-    /// new future fails with that.
+    /// The same, with f run by an executor, which must still be there when the task completes. A
+    /// pool may go as soon as f is over. If it refuses, the new future fails with that.
     template <class F>
     auto then(executor& where, F f) && {
         return std::move(*this).continue_with(&where, std::move(f));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -110,8 +111,8 @@ public:
     std::exception_ptr error() const noexcept;
     /// Rethrows what it failed with, or throws cancellation, if it has no value. Complete only.
     void throw_if_no_value() const;
-    /// Where the value is, once there is one.
-    virtual void* value_address() noexcept = 0;
+    /// Where the value is, or the error, once there is one.
+    virtual void* outcome_address() noexcept = 0;
     /// True for the first caller only.
     bool take_value() noexcept { return !taken_.exchange(true); }
     bool value_taken() const noexcept { return taken_.load(); }
@@ -176,7 +177,12 @@ protected:
 
     /// True for the one who may store the outcome and then calls finish().
     bool begin_completion() noexcept;
-    void store_error(std::exception_ptr error) noexcept { error_.hold(std::move(error)); }
+    void store_error(std::exception_ptr error) noexcept {
+        (::new (outcome_address()) held_exception)->hold(std::move(error));
+    }
+    /// For whoever destroys it: what the outcome is.
+    bool has_value() const noexcept { return phase() == success; }
+    bool has_error() const noexcept { return phase() == failed; }
     void finish(bool with_value);
     /// Destroys the callable; what its destructor throws is reported.
     void drop_callable() noexcept;
@@ -187,6 +193,7 @@ protected:
 
 private:
     class body_scope;
+    class source_chain;
     class wait_graph_scope;
 
     using word = std::uintptr_t;
@@ -215,12 +222,14 @@ private:
     bool cancel_this(bool may_interrupt);
     bool cancel_with_sources(bool may_interrupt);
     void conclude(word final_phase);
+    const std::exception_ptr& stored_error() const noexcept;
     completion* wake_waiters(bool somebody_watches) noexcept;
     void conclude_telling(word final_phase, completion* completions);
     completion* wake_waiters_of_cancelled(bool unstarted) noexcept;
     void stop_runner();
-    std::uint32_t dispatches() const noexcept;
     intrusive_ptr<future_core> source() const;
+    /// The same, and how often it was dispatched until then.
+    intrusive_ptr<future_core> source(std::uint32_t& dispatches) const;
     intrusive_ptr<future_core> first_unfinished() const;
     bool is_inherited() const noexcept;
     void check_process() const;
@@ -248,7 +257,6 @@ private:
     std::atomic<std::uint32_t> references_ = 1;
     mutable small_mutex mutex_;
     std::atomic<word> home_ = 0;             // the pool, and in its lowest bits the process
-    held_exception error_;                   // written before the final phase, read after it
     std::atomic<extras*> extras_ = nullptr;  // release when made; pairs with more_if_any()
     mutable condition changed_;              // guarded by mutex_
     std::atomic<bool> taken_ = false;

@@ -58,38 +58,55 @@ template <class T>
 using stored_t =
     std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, std::remove_const_t<T>>;
 
-/// The place of the value. Core is future_core, or a class of its kind that keeps more.
+/// The place of the outcome, which is a value or an error: never are both there. Core is
+/// future_core, or a class of its kind that keeps more.
 template <class T, class Core = future_core>
 class result_core : public Core {
 public:
     using Core::Core;
+    result_core() noexcept {}
+    ~result_core() override {
+        if (this->has_value())
+            std::destroy_at(&value_);
+        else if (this->has_error())
+            std::destroy_at(&error_);
+    }
 
     /// Completes with the value, unless it is complete. If storing it throws, that is the result.
     template <class U>
     bool set_value(U&& value) {
         if (!this->begin_completion()) return false;
+        bool stored = false;
         try {
             if constexpr (std::is_reference_v<T>)
-                value_.emplace(std::addressof(value));
+                ::new (outcome_address()) stored_t<T>(std::addressof(value));
             else
-                value_.emplace(std::forward<U>(value));
+                ::new (outcome_address()) stored_t<T>(std::forward<U>(value));
+            stored = true;
         } catch (...) {
             this->store_error(std::current_exception());
         }
-        this->finish(value_.has_value());
+        this->finish(stored);
         return true;
     }
 
 private:
-    void* value_address() noexcept final { return std::addressof(*value_); }
+    void* outcome_address() noexcept final { return std::addressof(value_); }
 
-    std::optional<stored_t<T>> value_;  // written while completing, read when done
+    union {  // written while completing, read when done; the phase tells what is there
+        stored_t<T> value_;
+        held_exception error_;
+    };
 };
 
 template <class Core>
 class result_core<void, Core> : public Core {
 public:
     using Core::Core;
+    result_core() noexcept {}
+    ~result_core() override {
+        if (this->has_error()) std::destroy_at(&error_);
+    }
 
     bool set_value() {
         if (!this->begin_completion()) return false;
@@ -98,7 +115,11 @@ public:
     }
 
 private:
-    void* value_address() noexcept final { return nullptr; }
+    void* outcome_address() noexcept final { return std::addressof(error_); }
+
+    union {
+        held_exception error_;
+    };
 };
 
 /// The value of a complete task, for the first who asks. Throws if it has none.
@@ -108,7 +129,7 @@ T move_value(future_core& core) {
     const bool first = core.take_value();
     if constexpr (!std::is_void_v<T>) {
         if (!first) throw illegal_state("the result of the task was taken already");
-        auto& stored = *static_cast<stored_t<T>*>(core.value_address());
+        auto& stored = *static_cast<stored_t<T>*>(core.outcome_address());
         if constexpr (std::is_reference_v<T>)
             return *stored;
         else
@@ -122,7 +143,7 @@ std::conditional_t<std::is_void_v<T>, void, std::add_lvalue_reference_t<const T>
     future_core& core) {
     core.throw_if_no_value();
     if constexpr (!std::is_void_v<T>) {
-        auto& stored = *static_cast<stored_t<T>*>(core.value_address());
+        auto& stored = *static_cast<stored_t<T>*>(core.outcome_address());
         if constexpr (std::is_reference_v<T>)
             return *stored;
         else
