@@ -100,8 +100,36 @@ private:
     [[noreturn]] void refuse(std::size_t position, const std::string& why) const {
         const std::string place =
             position < text_.size() ? "character " + std::to_string(position + 1) : "its end";
-        throw std::invalid_argument("cron expression refused at " + place + ": " + why + "\n" +
-                                    pointed_at(text_, position));
+        throw std::invalid_argument("cron expression refused at " + place + ": " + why +
+                                    hint(position) + "\n" + pointed_at(text_, position));
+    }
+
+    /// What somebody may have meant who knows other dialects; with a semicolon before it.
+    std::string hint(std::size_t position) const {
+        const std::size_t fields = text_.size() > longest_text ? 0 : parts();
+        if (fields > 5 && text_.find('@') == std::string_view::npos)
+            return "; there are " + std::to_string(fields) +
+                   " fields, but five are known, from minute to day of week: none for seconds or "
+                   "years";
+        if (position >= text_.size()) return "";
+        if (text_[position] == '?') return "; write * for any";
+        std::size_t end = position;
+        while (end < text_.size() && is_letter(text_[end])) ++end;
+        const auto letters = lower(text_.substr(position, end - position));
+        if (text_[position] == '#' || letters == "l" || letters == "w" || letters == "lw")
+            return "; L, W and # of other dialects are not known";
+        return "";
+    }
+    /// How many there are, with blanks between them.
+    std::size_t parts() const {
+        std::size_t count = 0;
+        bool in_one = false;
+        for (const char c : text_)
+            if (!is_blank(c) && !std::exchange(in_one, true))
+                ++count;
+            else if (is_blank(c))
+                in_one = false;
+        return count;
     }
 
     bool at_end() const { return at_ == text_.size(); }
@@ -123,7 +151,9 @@ private:
     /// What is at the current position, for a message.
     std::string found() const {
         if (at_end()) return "the end";
-        return is_blank(text_[at_]) ? "a blank" : quoted(text_.substr(at_, 1));
+        const char c = text_[at_];
+        if (c == '\n' || c == '\r') return "the end of a line";
+        return is_blank(c) ? "a blank" : quoted(text_.substr(at_, 1));
     }
     static std::string quoted(std::string_view token) {
         constexpr std::size_t most = 20;

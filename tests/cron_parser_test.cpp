@@ -93,7 +93,7 @@ TEST(cron_parser, refuses_with_a_caret_under_the_culprit) {
 struct bad {
     std::string_view text;
     std::size_t position;  // from 0
-    std::string_view why;
+    std::string why;
 };
 
 void expect_refused(const bad& expected) {
@@ -148,11 +148,31 @@ TEST(cron_parser, refuses_what_breaks_a_rule) {
     for (const auto& entry : table) expect_refused(entry);
 }
 
+TEST(cron_parser, says_what_of_other_dialects_it_does_not_know) {
+    const std::string fields =
+        " fields, but five are known, from minute to day of week: none for seconds or years\n";
+    const bad table[] = {
+        {"0 */5 * * * *", 12, "nothing may follow, but there is '*'; there are 6" + fields},
+        {"0 30 6 * * mon-fri", 2, "hour must be 0 to 23, not '30'; there are 6" + fields},
+        {"0 0 12 ? * mon 2030", 7, "not '?'; there are 7" + fields},
+        {"0 0 ? * mon", 4, "day of month must be 1 to 31, not '?'; write * for any\n"},
+        {"0 0 * * ?", 8, "day of week must be 0 to 7 or sun to sat, not '?'; write * for any\n"},
+        {"0 0 L * *", 4, "not 'L'; L, W and # of other dialects are not known\n"},
+        {"0 0 lw * *", 4, "not 'lw'; L, W and # of other dialects are not known\n"},
+        {"0 0 * * Wedn", 8, "not 'Wedn'\n"},
+        {"0 0 15W * *", 6, "not 'W'; L, W and # of other dialects are not known\n"},
+        {"0 0 * * fri#2", 11, "not '#'; L, W and # of other dialects are not known\n"},
+        {"@daily 1 2 3 4 5 6", 7, "nothing may follow, but there is '1'\n"},
+    };
+    for (const auto& entry : table) expect_refused(entry);
+}
+
 TEST(cron_parser, keeps_the_caret_in_place_after_bytes_that_do_not_print) {
     using namespace std::string_view_literals;
     EXPECT_TRUE(refusal("\0 * * * *"sv).ends_with("not '?'\n  ? * * * *\n  ^"));
     EXPECT_TRUE(refusal("*\t\xc3\xa9 * * *"sv).ends_with("not '?'\n  * ?? * * *\n    ^"));
-    EXPECT_TRUE(refusal("* * * * *\n"sv).ends_with("not '?'\n  * * * * *?\n           ^"));
+    EXPECT_TRUE(
+        refusal("* * * * *\n"sv).ends_with("not the end of a line\n  * * * * *?\n           ^"));
     EXPECT_TRUE(refusal("* * * * 1\0"sv).ends_with("not '?'\n  * * * * 1?\n           ^"));
 }
 
