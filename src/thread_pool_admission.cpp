@@ -104,6 +104,12 @@ void thread_pool_core::link_cancellation() {
 void thread_pool_core::execute(task&& t, thread_pool_executor& face) {
     check_process();
     if (!t) throw std::invalid_argument("the task is empty");
+    if (is_for_the_caller(t)) {
+        rejected_.add_one();
+        t();
+        t = task();  // what it holds is gone when this returns, as after the policy
+        return;
+    }
     prepare(t);
     try {
         if (admit(t)) return;
@@ -111,6 +117,41 @@ void thread_pool_core::execute(task&& t, thread_pool_executor& face) {
         count_withdrawn(1);
         throw;
     }
+    reject(std::move(t), face);
+}
+
+/// In short what admission and rejection come to for most tasks of a pool that is saturated and has
+/// its callers run what it rejects. One that is no future's needs no identity then.
+inline bool thread_pool_core::is_for_the_caller(const task& t) const noexcept {
+    if (!fifo_ || plain_handler_.load() != &apply<caller_runs_policy> || !fifo_->is_full())
+        return false;
+    const auto seen = control_.load();
+    return seen.is_running() && seen.workers() >= maximum_size_.load() && admits_plainly_ &&
+           task_access::identity(t) == 0 && !is_context_carried();
+}
+
+/// What execute() comes to on a thread that is one of the workers, as it has a deque: there is
+/// somebody to run the task. One that is no future's needs no identity, for nobody looks for it.
+void thread_pool_core::execute_nested(task&& t, thread_pool_executor& face) {
+    auto* const own = stealing_->own_slot();
+    const auto identity = task_access::identity(t);
+    const bool was_numbered = identity & 1;
+    if (!own || !t || was_numbered || !admits_plainly_ || is_context_carried() || is_inherited())
+        return execute(std::move(t), face);
+    const auto seen = control_.load();
+    if (!seen.is_running() || seen.workers() < core_size_.load())
+        return execute(std::move(t), face);
+    if (identity != 0) make_home_of(*result_of(t));
+    const void* pushed = nullptr;
+    try {
+        pushed = stealing_->push(*own, std::move(t));
+    } catch (...) {
+        count_withdrawn(1);
+        throw;
+    }
+    if (control_.load().is_running() || !stealing_->take_back(*own, pushed, t)) return;
+    try_terminate();
+    if (identity == 0) task_access::set_identity(t, identity_of(new_number()));  // for the handler
     reject(std::move(t), face);
 }
 

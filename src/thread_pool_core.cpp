@@ -165,12 +165,31 @@ inline bool thread_pool_core::may_take_at_once(const worker& w) const noexcept {
 /// of. False as with run_task().
 inline bool thread_pool_core::run_own_tasks(worker& w,
                                             const work_stealing_queue::attachment& deque) noexcept {
+    auto& self = *w.started.load(std::memory_order_relaxed);
     while (may_take_at_once(w)) {
         const work_stealing_queue::own_task newest(deque);
         if (!newest) return true;
-        if (!run_task(w, *newest, w.stop)) return false;
+        if (!(runs_plainly_ ? run_at_once(self, w, *newest) : run_task(w, *newest, w.stop)))
+            return false;
     }
     return true;
+}
+
+/// As run_task(), with no hooks, for a task that may_take_at_once() has just allowed to be taken:
+/// then there was no interrupt, and the pool had not stopped. If it has since, the worker is being
+/// interrupted, and that is for this task.
+inline bool thread_pool_core::run_at_once(thread_control& self, worker& w, task& t) noexcept {
+    w.begin_task();
+    bool clean = true;
+    try {
+        const running_scope scope(self, w.stop);
+        t();
+    } catch (...) {
+        tell_uncaught(t, std::current_exception());
+        clean = false;
+    }
+    end_task(self, w, t, w.stop);
+    return clean;
 }
 
 /// As take_at_once(), a microsecond or two later, for a worker that has run more than one task
@@ -288,8 +307,14 @@ bool thread_pool_core::run_task(worker& w, task& t, stop_slot& stop) noexcept {
         self.interrupt();  // it was shutdown_now's
     }
     const bool clean = observer_ ? call_observed(self, w, t, stop) : call(self, t, stop);
-    // The captures of a task with a future are gone by now; those of any other go before it counts
-    // as completed.
+    end_task(self, w, t, stop);
+    return clean;
+}
+
+/// Drops a task that has run. The captures of one with a future are gone by now; those of any other
+/// go before it counts as completed.
+inline void thread_pool_core::end_task(thread_control& self, worker& w, task& t,
+                                       stop_slot& stop) noexcept {
     const bool has_future = result_of(t) != nullptr;
     if (has_future) w.end_task();
     try {
@@ -299,7 +324,6 @@ bool thread_pool_core::run_task(worker& w, task& t, stop_slot& stop) noexcept {
     }
     stop.reset(self);
     if (!has_future) w.end_task();
-    return clean;
 }
 
 bool thread_pool_core::call_watched(worker& w, task& t, stop_slot& stop) noexcept {

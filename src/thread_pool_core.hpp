@@ -44,6 +44,9 @@ public:
     // Admission.
     void make_home_of(future_core& task) const noexcept { task.set_home(this, forks_); }
     void execute(task&& t, thread_pool_executor& face);
+    /// The same, in short where one of the pool's own workers submits a task. Only if the pool has
+    /// deques.
+    void execute_nested(task&& t, thread_pool_executor& face);
     /// Core thread, queue, extra thread; false and t untouched if none of them.
     bool admit(task& t);
     /// As admit(), waiting for a place. Throws rejected_execution, with t untouched.
@@ -141,6 +144,7 @@ public:
 
 private:
     // Admission.
+    bool is_for_the_caller(const task& t) const noexcept;
     void prepare(task& t);
     /// After a task was queued: false, with the task back in t, if the pool has shut down since.
     bool confirm_queued(std::uintptr_t identity, task& t);
@@ -179,6 +183,8 @@ private:
     bool take_soon(worker& w, task& next) noexcept;
     bool take_next(worker& w, task& next);
     bool run_task(worker& w, task& t, stop_slot& stop) noexcept;
+    bool run_at_once(thread_control& self, worker& w, task& t) noexcept;
+    void end_task(thread_control& self, worker& w, task& t, stop_slot& stop) noexcept;
     bool call_observed(thread_control& self, worker& w, task& t, stop_slot& stop) noexcept;
     bool call_watched(worker& w, task& t, stop_slot& stop) noexcept;
     bool call(thread_control& self, task& t, stop_slot& stop) noexcept;
@@ -219,6 +225,9 @@ private:
     fifo_queue<task>* const fifo_;         // the same, if it is of that kind
     work_stealing_queue* const stealing_;  // the same, if it is of that kind
     const bool remove_on_cancel_;
+    // Nobody wants to see, change or take out tasks on their way in; or before and after they run.
+    const bool admits_plainly_;
+    const bool runs_plainly_;
     intrusive_ptr<cancel_listener> cancel_link_;  // set before the first task
 
     control_word control_;

@@ -57,6 +57,8 @@ thread_pool_core::thread_pool_core(thread_pool_options options)
       fifo_(queue_ ? queue_->as_fifo() : nullptr),
       stealing_(queue_ ? queue_->as_work_stealing() : nullptr),
       remove_on_cancel_(options.remove_on_cancel),
+      admits_plainly_(!observer_ && !hooks_.decorate_task && !remove_on_cancel_),
+      runs_plainly_(!observer_ && !hooks_.before_execute && !hooks_.after_execute),
       core_size_(options.core_pool_size),
       maximum_size_(options.maximum_pool_size),
       keep_alive_(options.keep_alive),

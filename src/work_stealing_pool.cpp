@@ -71,7 +71,8 @@ work_stealing_pool::work_stealing_pool(work_stealing_options&& options,
 
 work_stealing_pool::~work_stealing_pool() = default;
 
-void work_stealing_pool::execute(task t) { pool_.core_->execute(std::move(t), pool_); }
+void work_stealing_pool::execute(task t) { pool_.core_->execute_nested(std::move(t), pool_); }
+std::shared_ptr<const void> work_stealing_pool::kept() const { return pool_.kept(); }
 
 void work_stealing_pool::shutdown() { pool_.shutdown(); }
 std::vector<task> work_stealing_pool::shutdown_now() { return pool_.shutdown_now(); }

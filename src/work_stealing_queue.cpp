@@ -32,16 +32,7 @@
 
 namespace cadre::detail {
 
-namespace {
-
-struct attached_to {
-    void* queue = nullptr;
-    void* slot = nullptr;
-};
-/// The deque of this thread.
-constinit thread_local attached_to attached;
-
-}  // namespace
+constinit thread_local work_stealing_queue::attached_to work_stealing_queue::attached = {};
 
 work_stealing_queue::work_stealing_queue(int workers)
     : count_(static_cast<std::size_t>(workers)), slots_(std::make_unique<worker_slot[]>(count_)) {
@@ -60,20 +51,14 @@ work_stealing_queue::~work_stealing_queue() {
 }
 
 work_stealing_queue::attachment::attachment(work_stealing_queue* queue) noexcept
-    : outer_queue_(static_cast<work_stealing_queue*>(attached.queue)),
-      outer_slot_(static_cast<worker_slot*>(attached.slot)),
-      slot_(queue ? queue->take_slot() : nullptr) {
+    : outer_(attached), slot_(queue ? queue->take_slot() : nullptr) {
     attached = {queue, slot_};
 }
 
 work_stealing_queue::attachment::~attachment() {
     // release: what this thread did as the owner comes before what the next one does.
     if (slot_) slot_->taken.store(false, std::memory_order_release);
-    attached = {outer_queue_, outer_slot_};
-}
-
-work_stealing_queue::worker_slot* work_stealing_queue::own_slot() const noexcept {
-    return attached.queue == this ? static_cast<worker_slot*>(attached.slot) : nullptr;
+    attached = outer_;
 }
 
 work_stealing_queue::worker_slot* work_stealing_queue::take_slot() noexcept {
@@ -85,11 +70,10 @@ work_stealing_queue::worker_slot* work_stealing_queue::take_slot() noexcept {
 
 void work_stealing_queue::push(task&& t) {
     if (worker_slot* own = own_slot()) {
-        own->deque.make_room();
-        own->deque.push(make_node(*own, std::move(t)));
-    } else {
-        outside_.try_insert(std::move(t));
+        push(*own, std::move(t));
+        return;
     }
+    outside_.try_insert(std::move(t));
     if (room_.wants_call()) room_.call();
 }
 
@@ -140,22 +124,32 @@ bool work_stealing_queue::try_take_meanwhile(task& next) noexcept {
     return pop(own, next) || steal(own, next) || (!room_.has_idle() && outside_.try_take(next));
 }
 
+template <class IsWanted>
+bool work_stealing_queue::take_back_newest(worker_slot& own, task& t, IsWanted is_wanted) {
+    node* const found = own.deque.pop();
+    if (!found) return false;
+    if (is_wanted(found)) {
+        t = std::move(found->work);
+        give_back(own, found);
+        return true;
+    }
+    own.deque.push(found);  // into the place where it was
+    if (room_.wants_call()) room_.call();
+    return false;
+}
+
+/// By its node, for it may have no identity. The others in the deque have been there longer, so
+/// none of them has got the memory of one that is gone.
+bool work_stealing_queue::take_back(worker_slot& own, const void* pushed, task& t) {
+    return take_back_newest(own, t, [=](const node* newest) { return newest == pushed; });
+}
+
 bool work_stealing_queue::take_back(std::uintptr_t identity, task& t) {
     const auto is_wanted = [=](const task& queued) {
         return task_access::identity(queued) == identity;
     };
-    if (worker_slot* own = own_slot()) {
-        node* const found = own->deque.pop();
-        if (!found) return false;
-        if (is_wanted(found->work)) {
-            t = std::move(found->work);
-            give_back(*own, found);
-            return true;
-        }
-        own->deque.push(found);  // into the place where it was
-        if (room_.wants_call()) room_.call();
-        return false;
-    }
+    if (worker_slot* own = own_slot())
+        return take_back_newest(*own, t, [&](const node* n) { return is_wanted(n->work); });
     auto found = outside_.extract_first(is_wanted);
     if (found) t = std::move(*found);
     return found.has_value();

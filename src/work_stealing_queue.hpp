@@ -9,6 +9,7 @@
 
 #include <cadre/detail/condition.hpp>
 #include <cadre/detail/recycled_memory.hpp>
+#include <cadre/detail/schedule_point.hpp>
 #include <cadre/queue/linked_blocking_queue.hpp>
 #include <cadre/task.hpp>
 
@@ -23,6 +24,10 @@ namespace cadre::detail {
 class work_stealing_queue final : public blocking_queue<task> {
     struct node;
     struct worker_slot;
+    struct attached_to {
+        const work_stealing_queue* queue;
+        worker_slot* slot;
+    };
 
 public:
     /// With deques for so many workers.
@@ -44,8 +49,7 @@ public:
 
     private:
         friend class own_task;
-        work_stealing_queue* const outer_queue_;  // a thread may work for one pool inside another's
-        worker_slot* const outer_slot_;
+        const attached_to outer_;  // a thread may work for one pool inside another's
         worker_slot* const slot_;
     };
 
@@ -73,6 +77,19 @@ public:
     using blocking_queue::offer_for;
     using blocking_queue::poll_for;
 
+    /// The deque of the calling thread; null if it has none here.
+    worker_slot* own_slot() const noexcept {
+        return attached.queue == this ? attached.slot : nullptr;
+    }
+    /// Into that deque; the result is for take_back(). Throws std::bad_alloc, with nothing changed.
+    const void* push(worker_slot& own, task&& t) {
+        own.deque.make_room();
+        node* const pushed = make_node(own, std::move(t));
+        CADRE_SCHEDULE_POINT("a push to a deque");
+        own.deque.push(pushed);
+        if (room_.wants_call()) room_.call();
+        return pushed;
+    }
     /// Into the deque of the calling thread if it has one, else to the end of the queue outside.
     void push(task&& t);
     /// The next task for the calling thread; false, with `next` untouched, if there is none.
@@ -81,6 +98,7 @@ public:
     bool try_take_meanwhile(task& next) noexcept;
     /// Takes out what the calling thread has just pushed; false if somebody else has it.
     bool take_back(std::uintptr_t identity, task& t);
+    bool take_back(worker_slot& own, const void* pushed, task& t);
 
     /// From now until leave_call() the calling thread, which w stands for and which waits inside a
     /// task, is nudged when there is work. False, and it is not, if there is some now.
@@ -162,8 +180,11 @@ private:
         return newest;
     }
 
-    worker_slot* own_slot() const noexcept;
+    static constinit thread_local attached_to attached;  // the deque of this thread
+
     worker_slot* take_slot() noexcept;
+    template <class IsWanted>
+    bool take_back_newest(worker_slot& own, task& t, IsWanted is_wanted);
     bool pop(worker_slot* own, task& next) noexcept;
     bool steal(worker_slot* own, task& next) noexcept;
     bool take_within(steady_time deadline, task& next);

@@ -55,6 +55,20 @@ TEST(rejection, caller_runs_runs_the_task_here_and_now) {
     expect_untouched(pool);
 }
 
+TEST(rejection, what_a_task_of_its_caller_held_is_gone_when_that_goes_on) {
+    thread_pool_executor pool(1, 1, 1h, room_for(1), default_thread_factory(),
+                              caller_runs_policy{});
+    held_task running(pool);
+    pool.execute([] {});
+    auto held = std::make_shared<int>();
+    const std::weak_ptr<int> watch = held;
+    // In one expression: what is given to a function lives to the end of that.
+    const bool is_gone = (pool.execute([held = std::move(held)] { ++*held; }), watch.expired());
+    EXPECT_TRUE(is_gone);
+    EXPECT_EQ(pool.snapshot().rejected_task_count, 1);
+    running.let_go();
+}
+
 /// One thread, a queue for one task, both occupied.
 class saturated : public ::testing::Test {
 protected:
@@ -534,6 +548,28 @@ TEST(rejection, those_who_wait_for_a_place_get_the_thread_of_a_worker_that_left)
         EXPECT_TRUE(submitter.returned());
         EXPECT_TRUE(eventually([&] { return ran == 1; }));
     }
+}
+
+TEST(rejection, an_invoke_any_whose_tasks_are_all_dropped_is_cancelled) {
+    thread_pool_executor pool(1, 1, 1h, room_for(1), default_thread_factory(), discard_policy{});
+    held_task held(pool);
+    pool.execute([] {});
+    EXPECT_THROW(pool.invoke_any(std::vector<std::function<int()>>(3, [] { return 1; })),
+                 cancellation);
+}
+
+TEST(rejection, a_timed_invoke_all_sends_nothing_when_its_time_is_over) {
+    thread_pool_executor pool(1, 1, 1h, no_room(), default_thread_factory(), caller_runs_policy{});
+    held_task held(pool);
+    std::atomic<int> runs = 0;
+    const auto takes_too_long = [&] {
+        ++runs;
+        take_at_least(2 * short_delay);
+    };
+    const auto results = pool.invoke_all(std::vector(3, takes_too_long), short_delay);
+    EXPECT_LE(runs, 1);
+    EXPECT_TRUE(results[1].is_cancelled());
+    EXPECT_TRUE(results[2].is_cancelled());
 }
 
 }  // namespace

@@ -278,7 +278,14 @@ TEST(work_stealing_pool, a_wait_too_deep_for_the_stack_sleeps_until_another_thre
     std::atomic<bool> bottomless = true;
     std::atomic<std::thread::id> deep;
     std::atomic<int> dived = 0;
-    // ThreadSanitizer keeps most of a megabyte of each stack for itself.
+    // ThreadSanitizer keeps most of a megabyte of each stack for itself, and knows no stack of more
+    // than 65,535 calls: so each dive takes up more of it than its few dozen calls would.
+    const auto with_a_large_frame = [](auto f) {
+        volatile char frame[8192];
+        frame[0] = 0;
+        const int result = f();
+        return result + frame[0];  // after the call, so that the frame is still there
+    };
     work_stealing_pool pool(
         {.parallelism = 2,
          .thread_factory = named_thread_factory("small", {.stack_size = 4 << 20})});
@@ -286,7 +293,7 @@ TEST(work_stealing_pool, a_wait_too_deep_for_the_stack_sleeps_until_another_thre
         if (!bottomless) return 0;
         auto child = pool.submit(fall);
         try {
-            return 1 + child.get();
+            return 1 + with_a_large_frame([&] { return child.get(); });
         } catch (const illegal_state&) {
             bottomless = false;  // the child of the deepest is left, and would begin anew
             throw;
@@ -295,7 +302,7 @@ TEST(work_stealing_pool, a_wait_too_deep_for_the_stack_sleeps_until_another_thre
     descend = [&] {
         if (deep.load() != std::this_thread::get_id()) return 0;
         ++dived;
-        return 1 + pool.submit(descend).get();
+        return 1 + with_a_large_frame([&] { return pool.submit(descend).get(); });
     };
     EXPECT_THROW(pool.submit(fall).get(), illegal_state);  // both are too deep
     ASSERT_TRUE(

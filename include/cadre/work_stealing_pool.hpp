@@ -73,6 +73,7 @@ public:
     /// Throws std::invalid_argument if the task is empty, rejected_execution after shutdown, and
     /// what the thread factory throws.
     void execute(task t) override;
+    std::shared_ptr<const void> kept() const override;
 
     void shutdown() override;
     std::vector<task> shutdown_now() override;

@@ -122,6 +122,21 @@ public:
         if (has_waited && putters_.wants_call() && has_room_at(tail.value)) putters_.call(wake);
         return true;
     }
+    /// Without the lock: true if there was no room at some moment of this call. Most of those who
+    /// are refused hold nobody up, then.
+    bool is_full() const noexcept {
+        const std::size_t capacity = capacity_.load(std::memory_order_relaxed);
+        if (capacity == npos) return false;
+        // The tail first: when it was read the head was no further on, so there were at least so
+        // many. A head that has gone past that tail meanwhile makes the difference negative.
+        const auto tail = static_cast<std::int64_t>(tail_.load());
+        const auto no_room = [&](std::uint64_t head) {
+            const auto size = tail - static_cast<std::int64_t>(head);
+            return size >= 0 && static_cast<std::uint64_t>(size) >= capacity;
+        };
+        return no_room(known_head_.load(std::memory_order_relaxed)) &&
+               no_room(head_.load() >> head_shift) && capacity_.load() == capacity;
+    }
     /// Moves the head into x; false, with x untouched, if there is none.
     bool try_take(T& x) noexcept {
         std::uint64_t index = 0;
@@ -260,21 +275,6 @@ private:
         const std::uint64_t head = head_.load() >> head_shift;
         known_head_.store(head, std::memory_order_relaxed);
         return tail - head < capacity;
-    }
-    /// Without the lock: true if there was no room at some moment of this call. Most of those who
-    /// are refused hold nobody up, then.
-    bool is_full() const noexcept {
-        const std::size_t capacity = capacity_.load(std::memory_order_relaxed);
-        if (capacity == npos) return false;
-        // The tail first: when it was read the head was no further on, so there were at least so
-        // many. A head that has gone past that tail meanwhile makes the difference negative.
-        const auto tail = static_cast<std::int64_t>(tail_.load());
-        const auto no_room = [&](std::uint64_t head) {
-            const auto size = tail - static_cast<std::int64_t>(head);
-            return size >= 0 && static_cast<std::uint64_t>(size) >= capacity;
-        };
-        return no_room(known_head_.load(std::memory_order_relaxed)) &&
-               no_room(head_.load() >> head_shift) && capacity_.load() == capacity;
     }
     bool has_room() const noexcept {
         const std::uint64_t head = head_.load() >> head_shift;
