@@ -18,7 +18,8 @@ Simpler than the code:
   - Not here: who joins the thread of a worker that comes back, last_to_leave_; take_at_once, which is
     take_next in short; a bounded queue that is full; changes of the maximum.
   - One step: a search of the queue; a loop that nudges, under mutex_; is_stranded(), which looks at the word
-    and then at the queue; a limit, taken where add_worker() is called, not where it is compared.
+    and then at the queue, and is_abandoned(), which looks at the word again after that; a limit, taken where
+    add_worker() is called, not where it is compared.
   - A worker that leaves tries for another only if the core lacks one, not if tasks are stranded, and comes
     back only if they still are when it is counted; the code does both more often.
   - What is stranded at the end is dropped by the closer after one try, in the code also by the worker that
@@ -87,6 +88,7 @@ byte ended = 0;                   /* submitters and resizer */
 #endif
 #define nobody_listed (!listed[0] && !listed[1] && !listed[2])
 #define stranded (workers == 0 && state < STOP && length > 0)
+#define abandoned (stranded && successions == 0)
 #ifdef IDLE_LEAVES
 #define may_leave(n) true
 #else
@@ -258,7 +260,7 @@ next_task:
 #endif
 }
 
-/* in src/thread_pool_core.cpp, run_worker(), run_task() */
+/* in src/thread_pool_core.cpp, run_worker(), run_task(), end_task() */
 proctype worker(byte me) {
     registers; byte next = NONE; bool abruptly = false; bool timed = false; bool timed_out = false;
     bool tried = false;
@@ -266,7 +268,7 @@ end:
     do
     :: pc == 10 && hired[me] ->                                  /* - the thread begins */
         d_step { started[me] = true;                             /* = w.started.store(&self) */
-                 next = first_of[me];                            /* = task next = std::move(w.first) */
+                 next = first_of[me];                            /* = next = std::move(w.first) */
                  pc = (next == NONE -> 12 : 11) }                /* = next || take_at_once(w, next) || take_next(w, next) */
     :: pc == 11 ->
         busy[me] = true;                                         /* = w.begin_task() */
@@ -409,7 +411,7 @@ proctype closer() {
            terminate(11)                                         /* = try_terminate() */
         :: pc = 20
         fi
-    :: pc == 11 -> if :: stranded -> pc = 12 :: else -> pc = 14 fi       /* = if (is_stranded()) ensure_worker_quietly() */
+    :: pc == 11 -> if :: abandoned -> pc = 12 :: else -> pc = 14 fi      /* = if (is_abandoned()) ensure_worker_quietly() */
     /* in src/thread_pool_admission.cpp, ensure_worker(); src/thread_pool_core.hpp, lacks_worker() */
     :: pc == 12 -> n = workers; made = false;                    /* = if (lacks_worker()) or control_.load().workers() */
         /* = add_worker(nullptr, limit::core_or_one) or std::max(core_size_.load(), 1) */
@@ -420,15 +422,15 @@ proctype closer() {
     :: pc == 14 && ended == OTHERS ->                            /* - the caller: the destructor, when nobody else calls */
         /* in src/thread_pool_end.cpp, await_end(), drop_if_stranded(), drop_stranded(), shutdown_now() */
         if
-        :: stranded && last -> pc = 20                           /* = const auto dropped = shutdown_now() */
-        :: stranded && !last -> last = true; pc = 12             /* = ensure_worker_quietly() */
-        :: else -> last = true; pc = 15                          /* = while (is_stranded()) */
+        :: abandoned && last -> pc = 20                          /* = const auto dropped = shutdown_now() */
+        :: abandoned && !last -> last = true; pc = 12            /* = ensure_worker_quietly() */
+        :: else -> last = true; pc = 15                          /* = while (is_abandoned()) */
         fi
     :: pc == 15 ->
         if
         :: state == TERMINATED && nobody_listed -> pc = 0        /* = state() == run_state::terminated && workers_.empty() */
 #ifndef DROP_ONCE
-        :: stranded && nobody_listed -> last = false; pc = 14    /* - leave(), which drops them in its worker */
+        :: abandoned && nobody_listed -> last = false; pc = 14   /* - leave(), which drops them in its worker */
 #endif
         fi
     :: pc == 20 ->

@@ -452,17 +452,19 @@ bool thread_pool_core::leave(worker& w, bool abruptly) noexcept {
 }
 
 /// Counts and enters again a worker that has left, if tasks are stranded. False also if another
-/// worker is about to join its thread: that one looks again when this thread has ended.
+/// worker is about to join its thread: that one looks again when this thread has ended. A closer
+/// that joins it has the time to wait.
 bool thread_pool_core::come_back(worker& w) noexcept {
     if (!is_stranded() || !count_worker(false, limit::maximum)) return false;
     try {
         auto again = w.shared_from_this();
         std::lock_guard lock(mutex_);
-        if (!control_.load().at_least(run_state::stop) && last_to_leave_.joinable() &&
-            last_to_leave_.handle() == thread_handle::current()) {
+        const bool is_its_own =
+            last_to_leave_.joinable() && last_to_leave_.handle() == thread_handle::current();
+        if (!control_.load().at_least(run_state::stop) && (w.is_joined_by_closer || is_its_own)) {
             w.index = workers_.size();
             workers_.push_back(std::move(again));
-            w.handle = std::move(last_to_leave_);
+            if (is_its_own) w.handle = std::move(last_to_leave_);
             completed_ -= worker::completed(w.tally());
             return true;
         }

@@ -170,6 +170,7 @@ private:
     };
     bool is_nothing_queued() const;
     bool is_any_task_running() const;
+    thread handle_of_the_only_worker() noexcept;
 
     // Workers.
     enum class limit { core, core_or_one, maximum };
@@ -197,6 +198,7 @@ private:
     thread strike_out(worker& w) noexcept;
     void interrupt_workers() noexcept;
     bool is_stranded() const;
+    bool is_abandoned() const;
     /// If tasks are queued and no thread is there nor can be made for them, drops them, for nobody
     /// ever will run them. The second one does not try to make one.
     void drop_if_stranded() noexcept;

@@ -28,7 +28,7 @@ void thread_pool_core::shutdown() {
     nudge_workers();
     if (on_shutdown) on_shutdown();
     try_terminate();
-    if (is_stranded()) ensure_worker_quietly();
+    if (is_abandoned()) ensure_worker_quietly();
 }
 
 bool thread_pool_core::is_any_task_running() const {
@@ -43,10 +43,17 @@ bool thread_pool_core::is_stranded() const {
     return seen.workers() == 0 && !seen.at_least(run_state::stop) && !is_nothing_queued();
 }
 
-/// That no worker is there proves nothing, for one that died may be about to be replaced. A thread
-/// that could not be made does.
+/// The same, and nobody sees to it: who has died and is about to be replaced, or to come back,
+/// does. A thread that somebody else counts for the tasks, and cannot make, would keep it from
+/// that.
+bool thread_pool_core::is_abandoned() const {
+    return is_stranded() && !control_.load().awaits_successor();
+}
+
+/// That no worker is there proves nothing, for one may be on its way. A thread that could not be
+/// made does. Whoever has died calls this too, when it has done with the tasks.
 void thread_pool_core::drop_if_stranded() noexcept {
-    while (is_stranded()) {
+    while (is_abandoned()) {
         const auto failed_before = failed_threads_.load();
         ensure_worker_quietly();
         if (failed_threads_.load() != failed_before) return drop_stranded();
@@ -54,7 +61,7 @@ void thread_pool_core::drop_if_stranded() noexcept {
 }
 
 void thread_pool_core::drop_stranded() noexcept {
-    if (!is_stranded()) return;
+    if (!is_abandoned()) return;
     try {
         tell_uncaught(task(), std::make_exception_ptr(illegal_state(
                                   "tasks were dropped: the pool ends and no thread can be made")));
@@ -191,6 +198,8 @@ bool thread_pool_core::await_termination(steady_time deadline) {
 void thread_pool_core::await_end() noexcept {
     auto& self = thread_control::current_whatever_comes();
     begin_close();
+    thread only = handle_of_the_only_worker();
+    join_whatever_comes(only);
     thread last;
     {
         const uninterruptible_scope uninterruptible(self);
@@ -200,6 +209,17 @@ void thread_pool_core::await_end() noexcept {
         last = std::move(last_to_leave_);
     }
     join_whatever_comes(last);
+}
+
+/// To be joined at once, so that nobody has to be told first that the pool has terminated: a sleep
+/// and a wake-up less. Empty if there are more workers, or none. It may still come back, and be
+/// followed by others.
+thread thread_pool_core::handle_of_the_only_worker() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (workers_.size() != 1) return thread();
+    auto& only = *workers_.front();
+    only.is_joined_by_closer = true;
+    return std::move(only.handle);
 }
 
 bool thread_pool_core::is_called_inside() const {

@@ -45,9 +45,10 @@ public:
     /// acquire: who sees a task as completed sees what it did; pairs with end_task().
     std::uint64_t tally() const noexcept { return record.tally.load(std::memory_order_acquire); }
 
-    task first;      // what it starts with; its own once it is started
-    stop_slot stop;  // of the tasks without a future that it runs
-    thread handle;   // guarded by the pool's mutex
+    task first;                        // what it starts with; its own once it is started
+    stop_slot stop;                    // of the tasks without a future that it runs
+    thread handle;                     // guarded by the pool's mutex, as the next
+    bool is_joined_by_closer = false;  // who has the handle, then
     task_observer::worker_record record;
     std::size_t index = 0;           // among the pool's workers; guarded by the pool's mutex, as
     std::uint64_t told_by_stop = 0;  // the last shutdown_now() that told it
