@@ -29,18 +29,28 @@ void refuse_foreign(thread made) {
         "the thread factory returned a thread that does not run the body it was given");
 }
 
+void refuse_caller() {
+    throw illegal_state("the thread factory ran the body that it was to give to a thread");
+}
+
 bool has_stack_for_a_task() {
-    thread_local const std::uintptr_t lowest = [] {
+    struct bounds {
+        std::uintptr_t lowest = 0;
+        std::uintptr_t enough = 0;
+    };
+    thread_local const bounds own = []() -> bounds {
         pthread_attr_t attributes;
         void* base = nullptr;
         std::size_t size = 0;
-        if (pthread_getattr_np(pthread_self(), &attributes) != 0) return std::uintptr_t{0};
+        if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
         pthread_attr_getstack(&attributes, &base, &size);
         pthread_attr_destroy(&attributes);
         constexpr std::size_t reserve = std::size_t{256} * 1024;
-        return reinterpret_cast<std::uintptr_t>(base) + std::min(reserve, size / 4);
+        const auto lowest = reinterpret_cast<std::uintptr_t>(base);
+        return {lowest, lowest + std::min(reserve, size / 4)};
     }();
-    return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) > lowest;
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    return here > own.enough || here < own.lowest;
 }
 
 }  // namespace cadre::detail

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <cadre/detail/intrusive_ptr.hpp>
@@ -21,8 +22,12 @@ thread make_pool_thread(const thread_factory& factory, const std::string& pool_n
 /// True for a factory of this library: it refuses only if the system has no thread to give.
 bool is_own_factory(const thread_factory& factory) noexcept;
 
-/// False if so little is left of the calling thread's stack that a task may not fit.
+/// False if so little is left of the calling thread's stack that a task may not fit. Of a stack
+/// that is not its own, say a fiber's, nothing is known: there it is true.
 bool has_stack_for_a_task();
+
+[[noreturn]] void refuse_foreign(thread made);
+[[noreturn]] void refuse_caller();
 
 /// What the thread of a worker runs. The thread runs as soon as the factory has made it, but may
 /// only begin when the pool has entered the worker in its books; if the pool cannot, it ends.
@@ -39,6 +44,8 @@ public:
     }
 
     void run() {
+        // Before the decision its maker is still in the factory, so no other thread has that id.
+        if (decision_.load() == undecided && std::this_thread::get_id() == maker_) refuse_caller();
         if (!entered_.exchange(true) && is_to_begin()) pool_->run_worker(*worker_);
     }
     void begin() noexcept { decide(go); }
@@ -69,12 +76,11 @@ private:
 
     const std::shared_ptr<Pool> pool_;
     const std::shared_ptr<Worker> worker_;
+    const std::thread::id maker_ = std::this_thread::get_id();
     std::atomic<std::uint32_t> decision_ = undecided;
     std::atomic<bool> entered_ = false;
     intrusive_ptr<thread_control> sleeper_;  // written before `awaited`, read after it was seen
 };
-
-[[noreturn]] void refuse_foreign(thread made);
 
 /// Has the factory make a thread that waits until the start is decided; an empty one if it
 /// refuses. Throws what the factory throws, and illegal_state if the thread is not ours.

@@ -83,6 +83,14 @@ bool is_being_rejected(const thread_pool_core& pool, const task& t) noexcept {
            rejecting->identity == identity;
 }
 
+/// Who adds a task and then looks for it in the queue must not take another one for it. A state
+/// that only the task itself keeps may be gone by then, and its address be that of another's: so it
+/// is kept. Every other state is kept by whoever has the future, as a rule the caller.
+intrusive_ptr<future_core> kept_if_alone(const task& t) noexcept {
+    future_core* const result = result_of(t);
+    return intrusive_ptr<future_core>(result && !result->is_shared() ? result : nullptr);
+}
+
 template <class Policy>
 void apply(task&& t, thread_pool_executor& face) {
     Policy{}(std::move(t), face);
@@ -190,6 +198,7 @@ void thread_pool_core::prepare(task& t) {
 bool thread_pool_core::admit(task& t) {
     if (control_.load().workers() < core_size_.load() && add_worker(&t, limit::core)) return true;
     if (control_.load().is_running()) {
+        const auto kept = kept_if_alone(t);
         const auto identity = task_access::identity(t);
         if (fifo_       ? fifo_->try_insert(std::move(t))
             : stealing_ ? (stealing_->push(std::move(t)), true)
@@ -313,6 +322,7 @@ void thread_pool_core::admit_waiting(task& t, steady_time deadline) {
         waiting_submitters_.push_back(&self);
     }
     const listed until_the_end{*this, &self};
+    const auto kept = kept_if_alone(t);
     const auto identity = task_access::identity(t);
     for (;;) {
         self.take_nudge();  // before the look at the state: one that comes later ends the wait
@@ -354,6 +364,17 @@ void thread_pool_core::ensure_worker_quietly() noexcept {
     } catch (...) {
         tell_uncaught(task(), std::current_exception());
     }
+}
+
+void thread_pool_core::require_worker() {
+    const auto seen = control_.load();
+    if (seen.workers() != 0 || seen.awaits_successor()) return;
+    const auto failed_before = failed_threads();
+    if (add_worker(nullptr, limit::core_or_one)) return;
+    // Else there is nothing to do any more, or another thread has added one.
+    if (failed_threads() != failed_before && is_stranded())
+        throw illegal_state(
+            "tasks are due, and the pool's thread factory refuses to make a thread");
 }
 
 bool thread_pool_core::prestart_core_thread() {

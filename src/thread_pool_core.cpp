@@ -489,8 +489,11 @@ void thread_pool_core::refill_core() noexcept {
 /// It is not replaced: the next thread of such a factory would hardly do better, and the one
 /// after that. The next task asks for a thread again.
 void thread_pool_core::worker_never_started(worker& w) noexcept {
-    tell_uncaught(w.first, std::make_exception_ptr(illegal_state(
-                               "a thread of the factory ended without running its body")));
+    try {
+        throw illegal_state("a thread of the factory ended without running its body");
+    } catch (...) {  // or there was no memory to say so
+        tell_uncaught(w.first, std::current_exception());
+    }
     if (w.first) count_withdrawn(1);
     w.first = task();
     control_.remove_worker();

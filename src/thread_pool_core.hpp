@@ -59,6 +59,9 @@ public:
     /// fewer than the core, or none. Throws what the factory throws.
     void ensure_worker();
     void ensure_worker_quietly() noexcept;
+    /// For who waits for tasks that are queued: throws illegal_state if there is no worker and the
+    /// factory refuses one, and what the factory throws.
+    void require_worker();
     /// How many threads were counted and could not be made.
     std::uint32_t failed_threads() const noexcept { return failed_threads_.load(); }
     /// True if there is no worker and the system had no thread to give since so many had failed:

@@ -308,6 +308,70 @@ TEST(manual_clock, a_task_on_another_clock_may_move_it) {
     EXPECT_EQ(runs, 1);
 }
 
+/// What advance() throws, on a thread of its own: it might wait for ever.
+std::exception_ptr thrown_by_advance(manual_clock& clock, std::chrono::nanoseconds d) {
+    std::exception_ptr thrown;
+    waiting_call advance([&] {
+        try {
+            clock.advance(d);
+        } catch (const interrupted&) {
+            throw;
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+    });
+    EXPECT_TRUE(advance.returned());
+    return thrown ? thrown : std::make_exception_ptr(std::logic_error("nothing was thrown"));
+}
+
+TEST(manual_clock, does_not_wait_for_threads_that_the_factory_refuses) {
+    manual_clock clock;
+    std::atomic<bool> refuses = true;
+    std::atomic<int> runs = 0;
+    scheduled_pool pool({.core_pool_size = 1,
+                         .thread_factory =
+                             [&, make = default_thread_factory()](std::function<void()> body) {
+                                 return refuses ? thread() : make(std::move(body));
+                             },
+                         .clock = &clock});
+    (void)pool.schedule([&] { ++runs; }, 1h);
+    EXPECT_THROW(std::rethrow_exception(thrown_by_advance(clock, 2h)), illegal_state);
+    EXPECT_EQ(clock.now(), manual_clock().now() + 1h) << "it stands where it has come to";
+    refuses = false;
+    clock.advance(1h);
+    EXPECT_EQ(runs, 1);
+}
+
+TEST(manual_clock, passes_on_what_the_factory_throws) {
+    manual_clock clock;
+    std::atomic<bool> throws = false;
+    scheduled_pool pool({.core_pool_size = 0,
+                         .thread_factory = [&](std::function<void()>) -> thread {
+                             if (throws) throw std::runtime_error("no more threads");
+                             return {};
+                         },
+                         .clock = &clock});
+    (void)pool.schedule([] {}, 1h);
+    throws = true;
+    EXPECT_THROW(std::rethrow_exception(thrown_by_advance(clock, 2h)), std::runtime_error);
+}
+
+TEST(manual_clock, does_not_wait_for_a_successor_that_the_factory_refuses) {
+    manual_clock clock;
+    std::atomic<int> made = 0;
+    scheduled_pool_options options = {.core_pool_size = 1, .clock = &clock};
+    options.thread_factory = [&, make = default_thread_factory()](std::function<void()> body) {
+        return ++made > 1 ? thread() : make(std::move(body));
+    };
+    options.hooks.after_execute = [](const task&, const std::exception_ptr&) { throw 42; };
+    options.hooks.uncaught_exception = [](const task&, const std::exception_ptr&) {};
+    scheduled_pool pool(std::move(options));
+    (void)pool.schedule([] {}, 1h);
+    const auto second = pool.schedule([] {}, 1h);
+    EXPECT_THROW(std::rethrow_exception(thrown_by_advance(clock, 2h)), illegal_state);
+    EXPECT_FALSE(second.is_done());
+}
+
 TEST(manual_clock, goes_to_the_end_of_time_and_not_past_it) {
     manual_clock clock;
     scheduled_pool pool(clock);

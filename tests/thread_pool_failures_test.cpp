@@ -420,6 +420,29 @@ TEST(thread_pool_failures, a_task_for_which_the_system_has_no_thread_at_all_is_r
     }
 }
 
+// WK-06, WK-13
+TEST(thread_pool_failures, the_destructor_runs_what_is_queued_though_the_only_worker_dies) {
+    for (const auto& factory :
+         {without_threads(), thread_factory([](auto) -> thread { throw std::bad_alloc(); })}) {
+        uncaught_log log;
+        gate may_throw;
+        std::atomic<int> runs = 0;
+        auto pool = std::make_unique<thread_pool_executor>(
+            thread_pool_options{.core_pool_size = 1, .hooks = {.uncaught_exception = log.hook()}});
+        pool->execute([&] {
+            may_throw.wait();
+            throw no_std_exception();
+        });
+        for (int i = 0; i < 100; ++i) pool->execute([&] { ++runs; });
+        pool->set_thread_factory(factory);
+        waiting_call ending([&] { pool.reset(); });
+        EXPECT_FALSE(ending.is_over());
+        may_throw.open();
+        EXPECT_TRUE(ending.returned());
+        EXPECT_EQ(runs, 100) << "dropped, though there was a thread";
+    }
+}
+
 /// Ends a pool whose only worker dies of its task while somebody waits for the end, and cannot be
 /// replaced: what is queued will never run.
 void expect_end_without_workers(std::function<void(std::unique_ptr<thread_pool_executor>&)> end) {
@@ -492,8 +515,39 @@ TEST(thread_pool_failures, a_thread_that_never_runs_its_body_is_told_of_and_not_
     EXPECT_EQ(pool.pool_size(), 0);
     EXPECT_EQ(asked, 1);
     EXPECT_EQ(log.size(), result ? 1 : 0);
+    EXPECT_EQ(pool.snapshot().submitted_task_count, 1);
     pool.close();
     EXPECT_EQ(pool.completed_task_count(), 0);
+}
+
+TEST(thread_pool_failures, a_factory_that_runs_the_body_itself_is_an_error_for_the_submitter) {
+    const thread_factory runs_it_here = [](const std::function<void()>& body) {
+        body();
+        return thread([] {});
+    };
+    std::atomic<bool> over = false;
+    std::thread submitter([&] {  // which would be the worker, and wait for itself
+        thread_pool_executor pool({.core_pool_size = 1, .thread_factory = runs_it_here});
+        EXPECT_THROW(pool.execute([] {}), illegal_state);
+        EXPECT_THROW((void)pool.prestart_core_thread(), illegal_state);
+        EXPECT_EQ(pool.pool_size(), 0);
+        pool.set_thread_factory(default_thread_factory());
+        EXPECT_EQ(pool.submit([] { return 7; }).get(), 7);
+        over = true;
+    });
+    if (!eventually([&] { return over.load(); })) std::abort();
+    submitter.join();
+}
+
+TEST(thread_pool_failures, a_factory_may_give_the_body_to_another_thread_than_it_returns) {
+    std::thread runs_it;
+    thread_pool_executor pool({.core_pool_size = 1, .thread_factory = [&](auto body) {
+                                   runs_it = std::thread(std::move(body));
+                                   return thread([] {});
+                               }});
+    EXPECT_EQ(pool.submit([] { return 7; }).get(), 7);
+    pool.close();
+    runs_it.join();
 }
 
 TEST(thread_pool_failures, a_body_that_is_run_twice_makes_one_worker) {

@@ -40,7 +40,9 @@ public:
     /// Moves time on by d, from one time that a scheduler waits for to the next; at each, waits
     /// until all that is due has run. Throws std::invalid_argument if d is negative, illegal_state
     /// in a task that runs on this clock: it would wait for itself. An interrupt of the calling
-    /// thread while it waits throws interrupted; the clock then stands where it has come to.
+    /// thread while it waits throws interrupted; the clock then stands where it has come to. So it
+    /// does if a task is due whose pool has no thread and gets none from its thread factory: throws
+    /// illegal_state, or what the factory throws.
     void advance(std::chrono::nanoseconds d);
     template <class Rep, class Period>
     void advance(std::chrono::duration<Rep, Period> d) {

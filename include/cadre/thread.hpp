@@ -148,8 +148,9 @@ void sleep_until(std::chrono::time_point<Clock, Duration> t) {
 }  // namespace this_thread
 
 /// Makes the threads of a pool: it gets what the thread is to run and returns the thread that
-/// runs it. thread{} refuses: the pool goes on with the threads it has. An exception fails: it
-/// reaches whoever submitted the task that asked for a thread.
+/// runs it; to run it itself is an illegal_state. thread{} refuses: the pool goes on with the
+/// threads it has. An exception fails: it reaches whoever submitted the task that asked for a
+/// thread.
 using thread_factory = std::function<thread(std::function<void()> body)>;
 
 /// Names its threads pool-N-thread-M: N counts the factories of the process, M the threads of
