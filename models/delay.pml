@@ -5,7 +5,9 @@ until the head is due, the others without a time. Elements come in any order, ar
 interrupted or run out of time; a due element never has only sleepers.
 
 With SCHEDULER, one is called to lead at a time, and elements may be quick: whoever takes one or puts it
-back then calls nobody, if a deputy is asleep until soon after. Here such a taker never comes back.
+back then calls nobody, if a deputy is asleep until soon after. Here such a taker never comes back. The deputy
+sleeps on when it finds a quick one that has not been due for long. A worker that takes the next one
+in the hold in which it puts one back is, to the others, one that comes back before anybody moves.
 
   here                     in the code: timer_queue.cpp with SCHEDULER, delay_queue.hpp without
   atomic blocks            mutex_ held
@@ -148,13 +150,15 @@ inline put_back(h, due) {
 /* in src/timer_queue.cpp, poll_until(), wait_for_head(), take_head();
       include/cadre/queue/delay_queue.hpp, poll_for(), wait_for_head() */
 proctype taker(byte me) {
-    byte h; byte until; bool timed; bool asleep; bool quick = false;
+    byte h; byte until; bool timed; bool asleep; bool quick = false; bool was_deputy = false; bool leaves;
     if :: timed = true :: timed = false fi;                /* - the caller: poll_until() at 1, or take() */
     if :: interrupted[me] -> goto out :: else fi;          /* = throw_if_interrupted() */
     do
     :: atomic {
            asleep = false;                                 /* - the model's */
            listed[me] = false;                             /* - park(), see synchronous.pml */
+           /* - the scheduler: was_deputy = deputy_ == &self && !was_woken */
+           was_deputy = (deputy == me && !woken[me]);
 #ifndef KEEP_LEADER
            /* = if (leader_ == &self) leader_ = nullptr */
            if :: leader == me -> leader = nobody :: else fi;
@@ -168,8 +172,17 @@ proctype taker(byte me) {
            if :: called == me -> called = nobody :: else fi;
 #endif
            head(h);                                        /* = is_due() */
+           leaves = false;                                 /* - the model's */
+#ifdef SCHEDULER
+           /* - the scheduler: is_in_good_hands(); a quick one */
            if
-           :: h <= now ->                                  /* = return take_head() or while (!is_due()) */
+           :: h != never && was_deputy && now < h + GRACE ->
+               leaves = true; relied = (relied > h + GRACE -> relied : h + GRACE)
+           :: true
+           fi;
+#endif
+           if
+           :: h <= now && !leaves ->                       /* = return take_head() or while (!is_due()) */
                in_heap[h] = false; left[h]++;              /* = take_out(*timers_.front().timer) or heap_.pop() */
                if
 #ifdef SCHEDULER
@@ -181,7 +194,7 @@ proctype taker(byte me) {
                    appoint_leader(h)                       /* = appoint_leader(wake); return */
 #endif
                fi
-           :: h > now && (interrupted[me]                  /* = self.thread->throw_if_interrupted() */
+           :: (h > now || leaves) && (interrupted[me]      /* = self.thread->throw_if_interrupted() */
                           || (timed && now >= 1)) ->       /* = real_now >= deadline) return {}
                                                                or now() >= deadline) return std::nullopt */
 #ifndef NO_APPOINT_ON_THROW
@@ -193,15 +206,15 @@ proctype taker(byte me) {
                asleep = true;                              /* - the model's */
                until = (timed -> 1 : never);               /* = auto until = deadline */
 #ifndef NOBODY_LEADS
-               /* = else if (!leader_) or if (!leader_ && !heap_.empty()) */
-               if :: leader == nobody && h != never ->
+               /* = else if (!leader_ && !stays_deputy) or if (!leader_ && !heap_.empty()) */
+               if :: leader == nobody && h != never && !leaves ->
                       leader = me;                         /* = leader_ = &self */
                       /* = until = std::min(until, leads_until(real_now))
                         or until = std::min<detail::steady_time>(until, heap_.front().time_point()) */
                       if :: h < until -> until = h :: else fi
 #ifdef SCHEDULER
                   /* - the scheduler: if (!deputy_ && is_quick(*timers_.front().timer)) */
-                  :: leader != nobody && deputy == nobody && h != never ->
+                  :: (leader != nobody || leaves) && deputy == nobody && h != never ->
                       deputy = me; if :: h + GRACE < until -> until = h + GRACE :: else fi;
                       until2 = until
                   :: leader != nobody                   /* the head is not quick */

@@ -221,6 +221,17 @@ bool scheduled_thread_pool_executor::remove_timer(detail::future_core* wanted) {
     return true;
 }
 
+std::vector<pending_task> scheduled_thread_pool_executor::pending() const {
+    pool_.core_->check_process();
+    std::vector<pending_task> all;
+    for (const auto& [timer, due] : timers_->in_order())
+        all.push_back({.name = std::string(timer->name()),
+                       .next_run = due,
+                       .is_periodic = timer->is_periodic(),
+                       .statistics = timer->statistics()});
+    return all;
+}
+
 std::string scheduled_thread_pool_executor::to_string() const {
     return "scheduled_" + pool_.to_string();
 }

@@ -125,13 +125,15 @@ void thread_pool_core::run_worker(worker& w) noexcept {
     auto& self = thread_control::current();
     auto* const outer_helper = std::exchange(self.helper, &w);
     w.started.store(&self);
+    task next;
+    w.taken = &next;
     bool abruptly = false;
     do {
         abruptly = false;
         if (observer_) observer_->worker_begins(w.record);
         try {
             const work_stealing_queue::attachment has_deque(stealing_);
-            task next = std::move(w.first);
+            next = std::move(w.first);
             while (!abruptly && (next || take_at_once(w, next) || take_next(w, next)))
                 abruptly =
                     !run_task(w, next, w.stop) || (has_deque && !run_own_tasks(w, has_deque));
@@ -147,12 +149,30 @@ void thread_pool_core::run_worker(worker& w) noexcept {
 /// The next task, if there is one and the worker has nothing else to think of: take_next() in
 /// short.
 inline bool thread_pool_core::take_at_once(worker& w, task& next) noexcept {
-    if (!fifo_) return stealing_ && may_take_at_once(w) && stealing_->try_take(next) && next;
+    if (!fifo_)
+        return stealing_ ? may_take_at_once(w) && stealing_->try_take(next) && next
+                         : take_successor(w, next);
     if (w.way.is_owed()) w.way.give(pace_);
     std::uint64_t index = 0;
     if (!may_take_at_once(w) || !fifo_->try_take(next, index)) return false;
     w.way.took(index, pace_);
     return static_cast<bool>(next);
+}
+
+inline bool thread_pool_core::take_successor(worker& w, task& next) noexcept {
+    if (!w.successor) return false;
+    next = timer_handle(std::move(w.successor), timer_handle::origin::due, w.successor_stamp);
+    return true;
+}
+
+worker* thread_pool_core::worker_that_goes_on(const void* inside) const noexcept {
+    const auto* const self = thread_control::current_if_any();
+    if (!self || !self->helper || self->helper->works_for() != this) return nullptr;
+    auto& w = static_cast<worker&>(*self->helper);
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(inside) - reinterpret_cast<std::uintptr_t>(w.taken);
+    const bool is_told_of = observer_ || hooks_.before_execute || hooks_.after_execute;
+    return offset < sizeof(task) && !is_told_of && may_take_at_once(w) ? &w : nullptr;
 }
 
 inline bool thread_pool_core::may_take_at_once(const worker& w) const noexcept {

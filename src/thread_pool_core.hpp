@@ -72,6 +72,10 @@ public:
     bool lacks_worker() const noexcept {
         return control_.load().workers() < std::max(core_size_.load(), 1);
     }
+    /// The calling worker, if `inside` is a part of the task that it has taken from the queue,
+    /// which nobody else knows of, and it may take the next at once. Not if it runs another one
+    /// amid that, whoever gave it that one: what is taken for it then would have to wait.
+    worker* worker_that_goes_on(const void* inside) const noexcept;
     bool prestart_core_thread();
     int prestart_all_core_threads();
 
@@ -183,6 +187,7 @@ private:
     bool enter_worker(const std::shared_ptr<worker>& w, thread& made, task* first);
     bool may_take_at_once(const worker& w) const noexcept;
     bool take_at_once(worker& w, task& next) noexcept;
+    static bool take_successor(worker& w, task& next) noexcept;
     bool run_own_tasks(worker& w, const work_stealing_queue::attachment& deque) noexcept;
     bool take_soon(worker& w, task& next) noexcept;
     bool take_next(worker& w, task& next);

@@ -139,18 +139,20 @@ bool timer_core::is_decorated() const noexcept {
     return has_details() && own().decoration.load() != details::decoration_state::none;
 }
 
-void timer_core::execute() {
+void timer_core::execute(intrusive_ptr<timer_core>& held) {
     // Planned last of all: from then on another worker may run it again.
     struct at_the_end {
         timer_core& timer;
+        intrusive_ptr<timer_core>* held = nullptr;  // null: who catches what was thrown may ask it
         ~at_the_end() {
-            if (timer.is_periodic() && !timer.is_done()) timer.plan_next_run();
+            if (timer.is_periodic() && !timer.is_done()) timer.plan_next_run(held);
         }
-    } const planning{*this};
+    } planning{*this};
     if (is_decorated())
         run_decorated();
     else
         run_due();
+    planning.held = &held;
 }
 
 void timer_core::run_decorated() {
@@ -188,8 +190,18 @@ void timer_core::end_with_details() noexcept {
     release_decoration();
 }
 
+/// True if there is no future, neither its own nor one of a task inside it, to tell that it did not
+/// run.
+bool timer_core::is_nobody_told() const noexcept {
+    const auto id = identity();
+    return has_no_future() && (id % 2 != 0 || id == future_core::identity());
+}
+
+/// Its time has come. What a worker has taken when the pool stops is cancelled, as in the JDK; but
+/// not if nobody would know: then it runs, as a task of any other pool.
 void timer_core::run_due() {
-    if (!queue().may_run(*this, steady_time::min())) {  // its time has come
+    if (!queue().may_run(*this, steady_time::min()) &&
+        !(is_nobody_told() && queue().is_called_inside())) {
         cancel(false);
     } else if (is_periodic()) {
         run_periodic();
@@ -200,18 +212,29 @@ void timer_core::run_due() {
     }
 }
 
-/// When it began. Unknown to a one-shot whose statistics nobody can ask for.
-steady_time timer_core::call_begins() const {
-    return is_periodic() || (!has_no_future() && is_shared()) ? queue().now() : steady_time::min();
+/// When it began. Unknown to a one-shot whose statistics nobody can ask for, and if a user's clock
+/// throws: the task runs all the same.
+steady_time timer_core::call_begins() const noexcept {
+    try {
+        if (is_periodic() || (!has_no_future() && is_shared())) return queue().now();
+    } catch (...) {}
+    return steady_time::min();
 }
 
-void timer_core::call_ends(steady_time start) {
-    const auto end = start == steady_time::min() ? start : queue().now();
-    if (is_periodic()) {
+/// What is not known took no time; of a periodic task it stays unknown, so that the clock is asked
+/// again for the next run.
+void timer_core::call_ends(steady_time start) noexcept {
+    auto end = start;
+    try {
+        if (start != steady_time::min()) end = queue().now();
+    } catch (...) {
+        start = end = steady_time::min();
+    }
+    if (!is_periodic()) {
+        duration_ = end - start;
+    } else if (end != steady_time::min()) {
         own().started = start;
         own().finished = end;
-    } else {
-        duration_ = end - start;
     }
 }
 
@@ -226,6 +249,7 @@ bool timer_core::survives(const std::exception_ptr& error) {
 
 void timer_core::run_periodic() {
     own().threw = false;
+    own().started = own().finished = {};
     bool started = false;
     run_and_reset(&started);
     if (started && !own().threw) count_run(false);
@@ -253,11 +277,12 @@ nanoseconds timer_core::slack() const noexcept {
     return is_periodic() ? std::min(most, own().when.period / 64) : nanoseconds::zero();
 }
 
-void timer_core::plan_next_run() {
+void timer_core::plan_next_run(intrusive_ptr<timer_core>* held) {
     try {
-        const auto finished = is_decorated() ? queue().now() : own().finished;
+        const bool is_known = !is_decorated() && own().finished != steady_time{};
+        const auto finished = is_known ? own().finished : queue().now();
         const auto next = time_after(finished);
-        if (!next || !queue().requeue(*this, *next, finished)) cancel(false);
+        if (!next || !queue().requeue(*this, *next, finished, held)) cancel(false);
     } catch (...) {  // no memory: it cannot go on, and whoever waits must know
         const auto error = std::current_exception();
         if (set_exception(error)) queue().tell_failed(*this, error);

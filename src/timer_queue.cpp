@@ -20,11 +20,16 @@
 // last run was quick, its worker will be back before the other were there. In case it is not, there
 // is the deputy: while the head is such a task, the second who waits sleeps until the leader is
 // overdue by `grace`. As long as it covers for the leader, quick tasks are taken without a call.
-// All others who wait sleep without a time.
+// If it then finds another head, which is quick and not overdue by as much, the tasks are being
+// taken: it sleeps on, until that one is. So one worker runs them all, and they stay in the caches
+// of its processor. All others who wait sleep without a time.
 //
 // So, whenever mutex_ is free: if there is a task and somebody waits, there is a leader, or
 // somebody has been called who will lead, or the deputy is asleep until at most `grace` after a
-// quick task was taken or put back.
+// quick task was taken or put back, or came due.
+//
+// A worker that puts a task back takes the next one in the same hold of the mutex, if that is due,
+// quick and needs no call: it has nothing to do in between, least of all anything of a user's.
 //
 // Nor does a leader sleep for a few microseconds only, if the head is periodic: a sleep costs more
 // than that, and among many with one period the next ones come due meanwhile.
@@ -88,6 +93,13 @@ namespace {
 steady_time steady_time_at(std::chrono::system_clock::time_point wall,
                            std::chrono::nanoseconds offset) noexcept {
     return steady_time(saturated_difference(wall.time_since_epoch(), offset));
+}
+
+/// Whether the task's future is: the timer's own, or that of the submitted task inside it.
+bool is_cancelled(const timer_core& timer) {
+    const auto identity = timer.identity();
+    return timer.is_cancelled() ||
+           (identity % 2 == 0 && reinterpret_cast<const future_core*>(identity)->is_cancelled());
 }
 
 }  // namespace
@@ -221,7 +233,7 @@ timer_queue::taken timer_queue::extract_first(function_ref<bool(timer_core&, ste
     std::lock_guard lock(mutex_);
     try {
         follow_wall_clock();
-    } catch (const std::bad_alloc&) {}  // by the times as they are: it must not fail
+    } catch (...) {}  // by the times as they are: it must not fail
     const entry* first = nullptr;
     timers_.for_each([&](const entry& e) {
         if (wanted(*e.timer, e.due) && (!first || heap::before(e, *first))) first = &e;
@@ -234,6 +246,30 @@ timer_queue::taken timer_queue::extract_first(function_ref<bool(timer_core&, ste
 void timer_queue::for_each(function_ref<void(timer_core&, steady_time)> visit) const {
     std::lock_guard lock(mutex_);
     timers_.for_each([&](const entry& e) { visit(*e.timer, e.due); });
+}
+
+std::vector<timer_queue::given> timer_queue::in_order() {
+    struct numbered {
+        given what;
+        std::uint64_t sequence;
+    };
+    std::vector<numbered> found;
+    {
+        std::lock_guard lock(mutex_);
+        follow_wall_clock();
+        found.reserve(timers_.size());
+        timers_.for_each([&](const entry& e) {
+            if (!is_cancelled(*e.timer))
+                found.push_back({{taken(e.timer), e.due}, e.timer->sequence_});
+        });
+    }
+    std::sort(found.begin(), found.end(), [](const numbered& a, const numbered& b) {
+        return a.what.due != b.what.due ? a.what.due < b.what.due : a.sequence < b.sequence;
+    });
+    std::vector<given> all;
+    all.reserve(found.size());
+    for (auto& each : found) all.push_back(std::move(each.what));
+    return all;
 }
 
 std::size_t timer_queue::size() const {
@@ -325,9 +361,10 @@ void wake_on_time() noexcept {
 
 timer_queue::given timer_queue::wait_for_head(std::unique_lock<small_mutex>& lock,
                                               steady_time deadline) {
-    for (;;) {
+    for (bool was_deputy = false;;) {
         follow_wall_clock();
-        if (is_due()) return take_head();
+        const bool stays_deputy = was_deputy && is_in_good_hands();
+        if (!stays_deputy && is_due()) return take_head();
         waiter self;
         self.thread->throw_if_interrupted();
         const auto real_now = std::chrono::steady_clock::now();
@@ -335,17 +372,18 @@ timer_queue::given timer_queue::wait_for_head(std::unique_lock<small_mutex>& loc
         auto until = deadline;
         if (timers_.empty()) {
             // Whoever puts one in calls somebody to lead.
-        } else if (!leader_) {
+        } else if (!leader_ && !stays_deputy) {
             until = std::min(until, leads_until(real_now));
             leader_ = &self;
             wake_on_time();
         } else if (!deputy_ && is_quick(*timers_.front().timer)) {
-            const auto due = std::min(timers_.front().due, forever - grace);
-            until = deputy_until_ = std::min(until, due + grace);
+            const auto expected = std::min(timers_.front().due, forever - grace);
+            until = deputy_until_ = std::min(until, expected + grace);
             deputy_ = &self;
         }
         waiters_.push_back(self);
-        waiters_.park(self, lock, until);
+        const bool was_woken = waiters_.park(self, lock, until);
+        was_deputy = deputy_ == &self && !was_woken;
         if (leader_ == &self) leader_ = nullptr;
         if (deputy_ == &self) deputy_ = nullptr;
         if (called_ == &self) called_ = nullptr;
@@ -366,6 +404,14 @@ steady_time timer_queue::leads_until(steady_time real_now) const {
 /// Whether the deputy looks at the queue at most `grace` after this time.
 bool timer_queue::is_covered(steady_time from) const noexcept {
     return deputy_ && deputy_until_ - grace <= from;
+}
+
+/// Whether the deputy may leave the head to whoever leads, or has taken a quick task: it is quick
+/// itself and has not been due for long.
+bool timer_queue::is_in_good_hands() const {
+    if (timers_.empty() || wall_timers_ > 0) return false;
+    const auto& [due, timer] = timers_.front();
+    return is_quick(*timer) && due > now() - grace;
 }
 
 void timer_queue::call(waiter& w, deferred_wake& wake) noexcept {
@@ -436,26 +482,24 @@ std::optional<steady_time> timer_queue::next_due() {
 
 void timer_queue::await_quiet() {
     const auto core = pool.lock();  // let go of after the mutex: that may end the pool
-    std::unique_lock lock(mutex_);
-    quiet_.wait(lock, [&] {
-        return in_flight_ == 0 && (!is_due() || !core || core->state() >= run_state::stop);
-    });
+    const auto must_run = [&] { return is_due() && core && core->state() < run_state::stop; };
+    // A worker that dies and has no successor tells nobody here.
+    constexpr std::chrono::milliseconds between_looks(20);
+    for (bool is_quiet = false; !is_quiet;) {
+        std::unique_lock lock(mutex_);
+        if (must_run()) {
+            lock.unlock();
+            core->require_worker();
+            lock.lock();
+        }
+        is_quiet = quiet_.wait_until(lock, std::chrono::steady_clock::now() + between_looks,
+                                     [&] { return in_flight_ == 0 && !must_run(); });
+    }
 }
 
 bool timer_queue::is_called_inside() const noexcept { return pool_of_caller() != nullptr; }
 
 // ---- the scheduler, as its tasks see it
-
-namespace {
-
-/// Whether the task's future is: the timer's own, or that of the submitted task inside it.
-bool is_cancelled(const timer_core& timer) {
-    const auto identity = timer.identity();
-    return timer.is_cancelled() ||
-           (identity % 2 == 0 && reinterpret_cast<const future_core*>(identity)->is_cancelled());
-}
-
-}  // namespace
 
 /// The pool, if the caller is one of its workers, which keep it alive; else null.
 const thread_pool_core* timer_queue::pool_of_caller() const noexcept {
@@ -474,14 +518,35 @@ bool timer_queue::may_run(run_state state, const timer_core& timer, steady_time 
     if (state == run_state::running) return true;
     if (state >= run_state::stop) return false;
     return timer.is_periodic() ? run_periodic_after_shutdown.load()
-                               : run_delayed_after_shutdown.load() || due <= clock_.now();
+                               : run_delayed_after_shutdown.load() || has_come(due);
+}
+
+/// A shutdown must not fail because a user's clock does: it shows what it has shown last, then.
+bool timer_queue::has_come(steady_time due) const noexcept {
+    if (due == steady_time::min()) return true;  // and the mutex is not held
+    try {
+        return due <= clock_.now();
+    } catch (...) {
+        return due <= seen_now_;
+    }
 }
 
 bool timer_queue::may_run(const timer_core& timer, steady_time due) const {
     return may_run(pool_state(), timer, due);
 }
 
-bool timer_queue::requeue(timer_core& timer, steady_time due, steady_time finished) {
+/// Gives a worker that has put a task back the next one, if that is due and needs no call. Nothing
+/// of a user's is called before it runs.
+bool timer_queue::hand_on(worker& w) noexcept {
+    const auto& [due, timer] = timers_.front();
+    if (due > seen_now_ || wall_timers_ > 0 || !is_quick(*timer)) return false;
+    if (!waiters_.empty() && !is_covered(seen_now_)) return false;
+    w.successor_stamp = stamp_of(due);
+    w.successor = take_out(*timer);
+    return true;
+}
+
+bool timer_queue::requeue(timer_core& timer, steady_time due, steady_time finished, taken* held) {
     bool lacks_worker = false;
     {
         deferred_wake wake;
@@ -491,12 +556,18 @@ bool timer_queue::requeue(timer_core& timer, steady_time due, steady_time finish
         if (!may_run(core.state(), timer, due)) return false;
         seen_now_ = std::max(seen_now_, finished);
         const bool must_look = put_in(timer, due);
-        timer.add_ref();
+        lacks_worker = core.lacks_worker();
+        auto* const w =
+            held && !lacks_worker && !counts_flights_ ? core.worker_that_goes_on(held) : nullptr;
+        if (w)
+            static_cast<void>(held->detach());
+        else
+            timer.add_ref();
         // The caller itself will look, when it is done with this task. A deputy that sleeps for
         // long does not look at the wall clock meanwhile.
         const auto needed_at = wall_timers_ > 0 ? seen_now_ : std::max(due, seen_now_);
+        if (w && hand_on(*w)) return true;
         if (must_look && (leader_ || !is_quick(timer) || !is_covered(needed_at))) wake_leader(wake);
-        lacks_worker = core.lacks_worker();
     }
     if (!lacks_worker) return true;
     const auto core = pool.lock();
@@ -519,7 +590,7 @@ void timer_queue::apply_shutdown_policies() {
     try {
         const auto all = std::numeric_limits<std::size_t>::max();
         for (const auto& timer : extract_if(unwanted, all, [](std::size_t) {})) end(*timer);
-    } catch (const std::bad_alloc&) {
+    } catch (...) {  // no memory, or a clock that throws
         while (const auto timer = extract_first(unwanted)) end(*timer);
     }
 }

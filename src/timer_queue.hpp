@@ -21,6 +21,7 @@
 namespace cadre::detail {
 
 class thread_pool_core;
+class worker;
 
 /// When the tasks of a scheduler are due, and the threads that wait for the first of them. Shared
 /// by the scheduler and its tasks, which may outlive it. How it works is told in timer_queue.cpp.
@@ -72,7 +73,8 @@ public:
     /// held the mutex is not there to let go.
     bool removes_cancelled() const noexcept { return remove_on_cancel.load() && forks_ == forks(); }
     /// Queues a task again after a run that ended at `finished`; false if it is to run no more.
-    bool requeue(timer_core& timer, steady_time due, steady_time finished);
+    /// `held`, unless it is null, is the caller's reference to it, which may become the queue's.
+    bool requeue(timer_core& timer, steady_time due, steady_time finished, taken* held);
     /// What poll() or poll_until() gave is done with.
     void landed() noexcept;
     /// Takes out those that `wanted` accepts, up to `most`, the earliest first. `wanted` is shown
@@ -84,6 +86,8 @@ public:
     /// Takes out the earliest that `wanted` accepts; nothing if there is none. Allocates nothing.
     taken extract_first(function_ref<bool(timer_core&, steady_time)> wanted);
     void for_each(function_ref<void(timer_core&, steady_time)> visit) const;
+    /// What is queued and not cancelled, the earliest first.
+    std::vector<given> in_order();
     std::size_t size() const;
     std::optional<steady_time> time_of(const timer_core& timer);
     /// Cancels what is not to run after a shutdown, and takes out what was cancelled before.
@@ -145,11 +149,14 @@ private:
     /// By less than a millisecond the two readings of a look differ by themselves.
     void follow_wall_clock(std::chrono::nanoseconds least = std::chrono::milliseconds(1));
     bool would_be_early();
+    bool has_come(steady_time due) const noexcept;
     given take_head() noexcept;
     given wait_for_head(std::unique_lock<small_mutex>& lock, steady_time deadline);
     bool is_quick(const timer_core& timer) const noexcept;
     steady_time leads_until(steady_time real_now) const;
     bool is_covered(steady_time from) const noexcept;
+    bool is_in_good_hands() const;
+    bool hand_on(worker& w) noexcept;
     void call(waiter& w, deferred_wake& wake) noexcept;
     void appoint_leader(deferred_wake& wake) noexcept;
     void wake_leader(deferred_wake& wake) noexcept;

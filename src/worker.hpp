@@ -6,6 +6,7 @@
 #include <memory>
 
 #include <cadre/detail/thread_control.hpp>
+#include <cadre/detail/timer_core.hpp>
 #include <cadre/task.hpp>
 #include <cadre/task_observer.hpp>
 #include <cadre/thread.hpp>
@@ -58,6 +59,10 @@ public:
     right_of_way way;                 // its own
     std::uint64_t tally_at_rest = 0;  // when it last had to wait for a task; its own
     bool has_succession = false;      // counted in the control word; its own
+    const task* taken = nullptr;      // where it keeps what it takes from the queue; its own
+    // What a scheduler's worker runs next: taken when it put a task back. Its own.
+    intrusive_ptr<timer_core> successor;
+    std::int64_t successor_stamp = 0;
     // How it waits inside a task; its own. See work_stealing_wait.cpp.
     enum class waiting { no, on_call, too_deep } waits = waiting::no;
     bool has_stack = true;  // when it last looked for something to run meanwhile

@@ -15,6 +15,7 @@
 #include "support/counted.hpp"
 #include "support/held_task.hpp"
 #include "support/scheduled_pools.hpp"
+#include "support/stepping_clock.hpp"
 #include <cadre/scheduled_thread_pool_executor.hpp>
 #include <cadre/testing.hpp>
 
@@ -122,6 +123,7 @@ TEST(scheduled_decorate, nothing_of_a_task_is_left_whichever_way_it_ends) {
 TEST(scheduled_decorate, a_periodic_task_runs_again_only_when_its_decoration_has_ended) {
     std::atomic<bool> inside = false;
     std::atomic<int> overlaps = 0;
+    std::atomic<int> queued_meanwhile = 0;
     std::atomic<int> runs = 0;
     stepping_clock clock;
     const blocking_queue<task>* queue = nullptr;
@@ -145,6 +147,7 @@ TEST(scheduled_decorate, a_periodic_task_runs_again_only_when_its_decoration_has
     EXPECT_TRUE(eventually([&] { return runs >= 50; }));
     rate.cancel();
     EXPECT_EQ(overlaps, 0);
+    EXPECT_EQ(queued_meanwhile, 0);
 }
 
 TEST(scheduled_decorate, a_decoration_may_leave_out_runs_or_repeat_them) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -88,6 +89,86 @@ TEST(scheduled_deputy, takes_its_turn_whoever_leaves_and_does_not_come_back) {
     }
     EXPECT_GE(runs, 30 * 3);
     pool.shutdown_now();
+}
+
+TEST(scheduled_deputy, misses_no_task_when_one_runs_others_by_hand_and_is_held_up) {
+    gate may_end;
+    std::atomic<bool> was_let_go = true;
+    std::atomic<int> by_hand = 0;
+    std::array<std::atomic<int>, 10> runs = {};
+    scheduled_thread_pool_executor pool(2);
+    for (auto& own : runs) (void)pool.schedule_at_fixed_rate([&own] { ++own; }, 100us, 100us);
+    const auto all_run = [&runs](int more) {
+        for (auto& own : runs) {
+            const int before = own;
+            if (!eventually([&] { return own >= before + more; })) return false;
+        }
+        return true;
+    };
+    EXPECT_TRUE(all_run(20));  // so all are quick
+    pool.execute([&] {
+        while (by_hand < 100)
+            if (auto t = pool.queue().poll()) {
+                (*t)();
+                ++by_hand;
+            }
+        if (!may_end.wait()) was_let_go = false;
+    });
+    EXPECT_TRUE(eventually([&] { return by_hand == 100; }));
+    EXPECT_TRUE(all_run(20));
+    may_end.open();
+    pool.shutdown_now();
+    ASSERT_TRUE(pool.await_termination(guard));
+    EXPECT_TRUE(was_let_go);
+}
+
+/// As above, where the task that was taken from the queue is over but for what its hook does.
+TEST(scheduled_deputy, misses_no_task_when_a_hook_runs_others_by_hand) {
+    std::atomic<int> by_hand = 0;
+    std::array<std::atomic<int>, 10> runs = {};
+    std::unique_ptr<scheduled_thread_pool_executor> pool;
+    scheduled_pool_options options;
+    options.core_pool_size = 1;
+    options.hooks.uncaught_exception = [&](const task&, const std::exception_ptr&) {
+        while (by_hand < 100)
+            if (auto t = pool->queue().poll()) {
+                (*t)();
+                ++by_hand;
+            }
+    };
+    pool = std::make_unique<scheduled_thread_pool_executor>(std::move(options));
+    for (auto& own : runs) (void)pool->schedule_at_fixed_rate([&own] { ++own; }, 100us, 100us);
+    const auto all_run = [&runs](int more) {
+        for (auto& own : runs) {
+            const int before = own;
+            if (!eventually([&] { return own >= before + more; })) return false;
+        }
+        return true;
+    };
+    EXPECT_TRUE(all_run(20));  // so all are quick
+    pool->execute([] { throw 42; });
+    EXPECT_TRUE(eventually([&] { return by_hand == 100; }));
+    EXPECT_TRUE(all_run(20));
+    pool->shutdown_now();
+    ASSERT_TRUE(pool->await_termination(guard));
+}
+
+TEST(run_statistics, can_be_read_after_two_have_written_at_once) {
+    constexpr int count = 100'000;
+    detail::run_statistics statistics;
+    const auto write = [&] {
+        for (int i = 0; i < count; ++i) statistics.count(nanoseconds(1), false, false);
+    };
+    {
+        const std::jthread one(write);
+        const std::jthread other(write);
+    }
+    // Who is held up amid a count takes back what the other has counted meanwhile.
+    const auto runs = statistics.read().runs;
+    EXPECT_GE(runs, 2);
+    EXPECT_LE(runs, 2 * count);
+    statistics.count(nanoseconds(1), false, false);
+    EXPECT_EQ(statistics.read().runs, runs + 1);
 }
 
 TEST(run_statistics, are_read_as_of_one_run) {

@@ -278,15 +278,23 @@ TEST(scheduled_shutdown, the_destructor_waits_for_delayed_tasks_and_not_for_peri
 }
 
 TEST(scheduled_shutdown, is_over_when_the_last_task_is_removed_and_there_is_no_thread) {
-    scheduled_thread_pool_executor pool(
-        {.core_pool_size = 1,
-         .thread_factory = [](const std::function<void()>&) { return thread(); }});
-    auto last = pool.schedule([] {}, 1h);
-    pool.shutdown();
-    EXPECT_FALSE(pool.is_terminated());
-    EXPECT_TRUE(pool.remove(last));
-    EXPECT_TRUE(pool.is_terminated());
-    pool.shutdown_now();  // if it was not
+    using pool_type = scheduled_thread_pool_executor;
+    const std::vector<std::function<void(pool_type&, scheduled_future<void>&)>> ways = {
+        [](pool_type& pool, auto& last) { EXPECT_TRUE(pool.remove(last)); },
+        [](pool_type& pool, auto&) { pool.remove_if([](const task&) { return true; }); },
+        [](pool_type&, auto& last) { EXPECT_TRUE(last.cancel()); },
+    };
+    for (const auto& remove : ways) {
+        pool_type pool({.core_pool_size = 1,
+                        .thread_factory = [](const std::function<void()>&) { return thread(); },
+                        .remove_on_cancel = true});
+        auto last = pool.schedule([] {}, 1h);
+        pool.shutdown();
+        EXPECT_FALSE(pool.is_terminated());
+        remove(pool, last);
+        EXPECT_TRUE(pool.is_terminated());
+        pool.shutdown_now();  // if it was not
+    }
 }
 
 TEST(scheduled_shutdown, close_waits_as_the_destructor_does) {
@@ -388,6 +396,32 @@ TEST(scheduled_shutdown, many_cancelled_and_purged_tasks_are_gone_while_the_work
     EXPECT_EQ(pool.queue().size(), 100u);
     pool.purge();
     EXPECT_TRUE(pool.queue().empty());
+}
+
+/// A task that a worker has taken, and not begun, when the pool is stopped: whoever has a future is
+/// told that it did not run. Who gave it to execute() would never know, so that it runs.
+TEST(scheduled_shutdown, a_task_that_is_taken_when_the_pool_stops_runs_unless_a_future_tells) {
+    gate taken;
+    gate stopped;
+    scheduled_thread_pool_executor pool(
+        {.core_pool_size = 3, .hooks = {.before_execute = [&](auto&&...) {
+                                  taken.open();
+                                  stopped.wait();
+                              }}});
+    std::atomic<int> runs = 0;
+    pool.execute([&] { ++runs; });
+    ASSERT_TRUE(taken.wait());
+    std::atomic<int> others = 0;
+    auto submitted = pool.submit([&] { ++others; });
+    auto scheduled = pool.schedule([&] { ++others; }, 0s);
+    ASSERT_TRUE(eventually([&] { return pool.active_count() == 3; }));
+    EXPECT_THAT(pool.shutdown_now(), IsEmpty());
+    stopped.open();
+    ASSERT_TRUE(pool.await_termination(guard));
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(others, 0);
+    EXPECT_TRUE(submitted.is_cancelled());
+    EXPECT_TRUE(scheduled.is_cancelled());
 }
 
 }  // namespace

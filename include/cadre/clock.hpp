@@ -26,6 +26,12 @@ protected:
 
 /// Where a scheduler has its time from: the system, or a manual_clock in tests. All members may be
 /// called from any thread.
+///
+/// They had better not throw. Whoever asked a scheduler for something is thrown it. A worker that
+/// looks for what is due tells it to the hook uncaught_exception and is replaced, so it looks
+/// again. A run goes on, and counts as one that took no time; a periodic task whose next time
+/// cannot be told stops, with what the clock threw. A shutdown goes by the last time that the clock
+/// has shown.
 class CADRE_API scheduler_clock {
 public:
     virtual ~scheduler_clock() = default;

@@ -34,6 +34,14 @@ struct scheduled_pool_options {
     scheduler_clock* clock = nullptr;
 };
 
+/// A task that waits for its time, as scheduled_thread_pool_executor::pending() shows it.
+struct pending_task {
+    std::string name;  ///< empty if it has none
+    std::chrono::steady_clock::time_point next_run;
+    bool is_periodic = false;
+    task_statistics statistics;  ///< of its runs so far
+};
+
 namespace detail {
 class timer_queue;
 }
@@ -165,6 +173,10 @@ public:
     run_state state() const { return pool_.state(); }
     pool_snapshot snapshot() const { return pool_.snapshot(); }
     std::string to_string() const;
+    /// What waits to be run and when, the first to run first: also tasks whose futures are gone,
+    /// but none that is cancelled or being run. Meanwhile others that use the pool wait, some 50 ns
+    /// for each task.
+    std::vector<pending_task> pending() const;
     /// The pool that runs the tasks, as rejection handlers get it. What is submitted to it directly
     /// is neither decorated nor removed when it is cancelled.
     thread_pool_executor& pool() { return pool_; }

@@ -100,8 +100,9 @@ public:
         const steady_time start_;
     };
 
-    /// Called by whoever took it from the queue.
-    void execute();
+    /// Called by whoever took it from the queue, with the reference that keeps it alive: it may go
+    /// with it into the queue again.
+    void execute(intrusive_ptr<timer_core>& held);
     /// The handle that a worker had of it is gone.
     void leave_flight() noexcept;
 
@@ -124,6 +125,7 @@ private:
 
     bool has_details() const noexcept { return owner_ & has_details_bit; }
     bool has_no_future() const noexcept { return owner_ & has_no_future_bit; }
+    bool is_nobody_told() const noexcept;
     /// There are some.
     details& own() const noexcept { return *reinterpret_cast<details*>(owner_ & ~flag_bits); }
     timer_queue& queue() const noexcept;
@@ -135,12 +137,12 @@ private:
     void release_decoration() noexcept;
     void run_due();
     void run_periodic();
-    steady_time call_begins() const;
-    void call_ends(steady_time start);
+    steady_time call_begins() const noexcept;
+    void call_ends(steady_time start) noexcept;
     void count_run(bool has_failed);
     bool was_quick() const noexcept;
     std::chrono::nanoseconds slack() const noexcept;
-    void plan_next_run();
+    void plan_next_run(intrusive_ptr<timer_core>* held);
     std::optional<steady_time> time_after(steady_time finished);
 
     // There may be millions: every byte counts. The place and the sequence are guarded by the
@@ -192,7 +194,7 @@ public:
     ~timer_handle();
     /// Once.
     void operator()() {
-        if (!std::exchange(spent_, true)) timer_->execute();
+        if (!std::exchange(spent_, true)) timer_->execute(timer_);
     }
     std::string_view task_name() const noexcept { return timer_->name(); }
     int task_priority() const noexcept { return timer_->priority(); }
@@ -201,7 +203,7 @@ public:
     std::int64_t task_stamp() const noexcept { return stamp_; }
 
 private:
-    intrusive_ptr<timer_core> timer_;  // null: moved from
+    intrusive_ptr<timer_core> timer_;  // null: moved from, or queued again
     std::int64_t stamp_;
     origin origin_;
     bool spent_ = false;
