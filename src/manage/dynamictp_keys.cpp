@@ -227,8 +227,8 @@ private:
             pool.alarms ? *pool.alarms : globals_.alarms.value_or(std::vector<alarm_entry>());
         if (!pool.notifies.value_or(globals_.notifies.value_or(true))) {
             items.clear();
-            for (const auto type : their_alarms)
-                items.push_back({.rule = default_rule(type), .enabled = false});
+            for (const auto each : their_alarms)
+                items.push_back({.rule = default_rule(each), .enabled = false});
         }
         for (auto& item : items) {
             item.rule.pool = pool.name;
@@ -251,7 +251,7 @@ private:
         for (const auto& [key, line, value] : node.members)
             if (canonical(key) == "type") named = read_.text(value, below(path, key)).value_or("");
         const auto of = std::find_if(their_alarms.begin(), their_alarms.end(),
-                                     [&](auto type) { return named == to_text(type); });
+                                     [&](auto each) { return named == to_text(each); });
         if (of == their_alarms.end())
             return read_.ignore(node.line, path, "has no type of an alarm that is known here");
         alarm_entry entry{.rule = default_rule(*of)};

@@ -120,4 +120,14 @@ head_refusal refusal_of_head(std::string_view head, std::size_t max_body) {
     return {};
 }
 
+std::string_view authority_of(std::string_view target) noexcept {
+    constexpr std::string_view slashes = "://";
+    const auto scheme = target.find(slashes);
+    if (scheme == std::string_view::npos || !(equal_names(target.substr(0, scheme), "http") ||
+                                              equal_names(target.substr(0, scheme), "https")))
+        return {};
+    const auto authority = target.substr(scheme + slashes.size());
+    return authority.substr(0, authority.find_first_of("/?#"));
+}
+
 }  // namespace cadre::manage::detail

@@ -25,4 +25,8 @@ head_refusal refusal_of_lines(std::string_view head, std::size_t seen);
 /// The head with the empty line at its end; `max_body` bounds the length that it may announce.
 head_refusal refusal_of_head(std::string_view head, std::size_t max_body);
 
+/// HOST:PORT of a target in absolute form, http://HOST:PORT/PATH, which every server has to take;
+/// empty for any other.
+std::string_view authority_of(std::string_view target) noexcept;
+
 }  // namespace cadre::manage::detail

@@ -33,6 +33,7 @@
 #include <cadre/queue/synchronous_queue.hpp>
 #include <cadre/thread_pool_executor.hpp>
 
+#include "manage/http_guard.hpp"
 #include "manage/http_stream.hpp"
 
 namespace cadre::manage::detail {
@@ -164,6 +165,18 @@ private:
     waiting_connections& waiting_;
     thread_pool_executor pool_;
 };
+
+/// A target in absolute form says which host is asked, whatever the Host header says. What is no
+/// host as we know them stays as it is, and leads nowhere.
+void bring_to_origin_form(httplib::Request& request) {
+    const auto authority = std::string(authority_of(request.target));
+    if (authority.empty() || host_name(authority).empty()) return;
+    request.path.erase(0, request.path.find("://") + 3 + authority.size());
+    if (!request.path.starts_with('/')) request.path.insert(0, 1, '/');
+    if (request.get_header_value_count("Host") != 1) return;
+    request.headers.erase("Host");
+    request.set_header("Host", authority);
+}
 
 bool has_body(const httplib::Request& request) {
     return request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
@@ -317,6 +330,7 @@ private:
             }
             // Without a length there is no body; httplib would wait for one to the end.
             if (!has_body(request)) request.set_header("Content-Length", "0");
+            bring_to_origin_form(request);
             current_wait = &waits;
             request.ranges.clear();
             request.headers.erase("Accept-Encoding");  // no compression on the way to a neighbour

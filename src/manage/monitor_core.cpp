@@ -154,6 +154,7 @@ void monitor_core::worker_begins(worker_record& worker) noexcept {
         slot.clock = now_ns();
         begin_row(slot);
         slot.clock = 0;
+        slot.passes_over.store(false);
         worker.observed = &slot;
     } catch (const std::bad_alloc&) {}  // it is not watched then
 }
@@ -276,6 +277,7 @@ void monitor_core::task_begins(worker_record& worker, const task& t, frame& f) n
     slot.clock_is_fresh = false;
     if (!inside) {
         look_at_passed_over(slot);
+        slot.passes_over.store(false, std::memory_order_relaxed);
         slot.is_sample = is_bare(t);
         slot.began_in = tick();
     }
@@ -310,13 +312,11 @@ void monitor_core::task_ends(worker_record& worker, const frame& f, bool failed)
     const bool inside = f.numbers[outer_started] != 0;
     const bool outer_is_timed = inside && f.numbers[outer_started] % 2 == 0;
     const auto next = generation + (outer_is_timed ? 2 : 1);
-    if (interrupts_.load(std::memory_order_relaxed)) {
-        slot.generation.exchange(next);  // before the look at looked_at, as check_running() does
-        if (slot.looked_at.load()) {
-            const std::lock_guard passed(slot.interrupting);
-        }
-    } else {
-        slot.generation.store(next, std::memory_order_release);
+    // Before the look at looked_at, as check_running() does; whether or not tasks are interrupted,
+    // which may change amid either.
+    slot.generation.exchange(next);
+    if (slot.looked_at.load()) {
+        const std::lock_guard passed(slot.interrupting);
     }
     // release: who sees what is written for the next sees that the generation is another.
     if (inside) slot.started_at.store(f.numbers[outer_started], std::memory_order_release);
@@ -369,7 +369,10 @@ void monitor_core::sample_ends(worker_slot& slot, std::int64_t took) noexcept {
     }
     slot.tiny_seen = slot.tiny_wanted;
     help_tick(slot.clock);
-    if (const auto now = tick()) slot.worker->pass_over_during(now);
+    if (const auto now = tick()) {
+        slot.passes_over.store(true, std::memory_order_relaxed);
+        slot.worker->pass_over_during(now);
+    }
 }
 
 /// How many tasks were timed and have ended.

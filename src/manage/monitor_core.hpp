@@ -56,6 +56,7 @@ struct alignas(64) worker_slot {
     // Which task it is, too: no other that is told of has the same. Odd: that is about when.
     std::atomic<std::int64_t> started_at = 0;
     std::atomic<const task_record*> current = nullptr;  // of what is timed
+    std::atomic<bool> passes_over = false;              // what runs and is not timed may go on so
     std::atomic<bool> looked_at = false;                // somebody may interrupt the task
 
     std::int64_t clock = 0;  // last reading; 0: it has waited since
@@ -100,6 +101,11 @@ struct alignas(64) worker_slot {
     }
     /// The same, by anybody who holds the mutex. It never gets less.
     std::uint64_t passed_over_so_far() noexcept;
+    /// The task that was timed last has ended, but not its captures: it still counts as running.
+    /// By anybody who holds the mutex.
+    bool is_dropping_task() const noexcept {
+        return static_cast<std::int64_t>(passed_over() - passed_over_told) < 0;
+    }
     /// Processor time of the worker, by anybody who holds the mutex.
     std::int64_t cpu_so_far() const noexcept;
 };

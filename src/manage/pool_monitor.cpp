@@ -148,7 +148,11 @@ void monitor_core::check_running() {
         const auto started = slot->started_at.load(std::memory_order_acquire);
         const auto* current = slot->current.load(std::memory_order_acquire);
         if (!seen.is_busy() || slot->timed_out == started || now - started <= limit) continue;
-        if (started % 2 != 0 && !seen_before) continue;  // only about when: look again
+        if (started % 2 != 0) {  // only about when: look again
+            if (!seen_before) continue;
+            // Else its worker has yet to tell of it, and then it is known when it began.
+            if (!slot->passes_over.load() && !slot->is_dropping_task()) continue;
+        }
         if (activity::of(*slot) != seen) continue;
         slot->timed_out = started;
         const bool is_named = seen.is_timed() && current;

@@ -15,6 +15,9 @@ namespace cadre::manage::detail {
 
 void registry_core::check_name(const std::string& name) const {
     if (name.empty()) throw std::invalid_argument("name of a pool: is empty");
+    if (name == "." || name == "..")
+        throw std::invalid_argument("name of a pool (" + name +
+                                    ") would lead elsewhere in the address of its page");
     const std::lock_guard lock(mutex_);
     if (pools_.contains(name))
         throw std::invalid_argument("name (" + name + ") is taken by another pool");

@@ -171,10 +171,12 @@ std::optional<std::chrono::nanoseconds> value_reader::duration(const document_no
 
 bool value_reader::is_pool_name(std::string_view name, int line, const std::string& path) {
     constexpr std::size_t longest = 128;
-    if (!name.empty() && name.size() <= longest && is_printable(name)) return true;
+    const bool leads_elsewhere = name == "." || name == "..";  // in the address of its page
+    if (!name.empty() && name.size() <= longest && is_printable(name) && !leads_elsewhere)
+        return true;
     problem(line, path,
             "the name of a pool must have 1 to " + std::to_string(longest) +
-                " bytes and no control characters");
+                " bytes and no control characters, and be neither . nor ..");
     return false;
 }
 

@@ -287,6 +287,7 @@ TEST_F(cadrectl_test, names_the_task_of_an_alarm) {
     begun.wait();
     alarms.check();
     over.count_down();
+    busy.wait();  // it looks at the latches
     EXPECT_EQ(show({asking, out_, false}, "orders"), success);
     EXPECT_THAT(output(),
                 HasSubstr("alarm liveness: 1 of 4 threads are active (threshold 25), task copy\n"));

@@ -202,6 +202,8 @@ TEST_F(hostile_documents, bombs_are_refused_before_they_cost_anything) {
     EXPECT_THAT(
         refusal("{\"pools\":\n{\"" + std::string(1'000'000, 'x') + "\": {}}}", format::json),
         HasSubstr("pools:2: pools: the name of a pool must have 1 to 128 bytes"));
+    EXPECT_THAT(refusal("{\"pools\":\n{\"..\": {}}}", format::json),
+                HasSubstr("pools:2: pools: the name of a pool must"));
     EXPECT_THAT(refusal(std::string(2 << 20, ' ') + "pools: {}", format::yaml),
                 HasSubstr("pools: has 2097161 bytes, more than 1048576"));
 }

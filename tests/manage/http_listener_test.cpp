@@ -47,6 +47,27 @@ TEST(http_listener, hands_over_what_was_asked) {
     EXPECT_NE(answer.find("X-Content-Type-Options: nosniff"), std::string::npos);
 }
 
+TEST(http_listener, takes_a_target_in_absolute_form) {
+    http_listener listener({}, echo);
+    const auto asked = [&](const std::string& target) {
+        return ask(listener.port(), "GET " + target + " HTTP/1.1\r\nHost: other\r\n\r\n");
+    };
+    for (const auto& [target, understood] :
+         {std::pair("http://here:1/a%20b?x=1&y=%26", "GET|/a b|here:1||127.0.0.1||x=1|y=&"),
+          std::pair("HTTPS://[::1]:80/a", "GET|/a|[::1]:80|"),
+          std::pair("http://here", "GET|/|here|"),
+          std::pair("http://here?x=1", "GET|/|here||127.0.0.1||x=1"),
+          std::pair("/a?to=http://here/b", "GET|/a|other|"),
+          std::pair("/http://here/b", "GET|/http://here/b|other|"),
+          std::pair("http://me@here/b", "GET|http://me@here/b|other|"),
+          std::pair("http://he%72e/b", "GET|http://here/b|other|"),
+          std::pair("ftp://here/b", "GET|ftp://here/b|other|")})
+        EXPECT_NE(asked(target).find(understood), std::string::npos) << asked(target);
+    EXPECT_NE(ask(listener.port(), "GET http://here/a HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+                  .find("GET|/a||"),
+              std::string::npos);
+}
+
 TEST(http_listener, keeps_a_connection_for_the_next_request) {
     http_listener listener({}, echo);
     raw_http client(listener.port());

@@ -176,6 +176,16 @@ TEST_F(http_server_test, refuses_a_foreign_host_or_origin) {
     EXPECT_EQ(send("GET /healthz HTTP/1.1\r\nHost: pools.example\r\n\r\n").status, 200);
 }
 
+TEST_F(http_server_test, takes_the_host_of_a_target_in_absolute_form) {
+    const auto ask = [&](const std::string& target, const std::string& host) {
+        return send("GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n").status;
+    };
+    EXPECT_EQ(ask("http://localhost:1234/api/pools/orders", "localhost"), 200);
+    EXPECT_EQ(ask("http://localhost/api/pools/orders", "evil.example"), 200);
+    EXPECT_EQ(ask("http://evil.example/api/pools/orders", "localhost"), 403);
+    EXPECT_EQ(ask("http://me@localhost/api/pools/orders", "localhost"), 404);
+}
+
 TEST_F(http_server_test, changes_nothing_without_the_token) {
     const std::string body = R"({"core_pool_size":3})";
     for (const std::string header :

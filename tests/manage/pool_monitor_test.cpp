@@ -3,6 +3,7 @@
 
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -417,12 +418,19 @@ public:
 
     template <class F>
     void run(F body) {
+        run([] {}, body, [] {});
+    }
+    /// taken: before the task begins; dropped: when its captures go.
+    template <class Taken, class Body, class Dropped>
+    void run(Taken taken, Body body, Dropped dropped) {
         const task t([] {});
         task_observer::frame frame;
         ++record_.tally;
+        taken();
         monitor_.task_begins(record_, t, frame);
         body();
         monitor_.task_ends(record_, frame, false);
+        dropped();
         record_.tally += task_observer::worker_record::one_completed - 1;
     }
 
@@ -451,6 +459,20 @@ TEST(pool_monitor, takes_no_task_for_one_of_the_worker_before) {
     run_many_and_one_too_long(many - 1);
     EXPECT_EQ(monitor.metrics().run_timeouts, 2u);
     EXPECT_EQ(monitor.metrics().completed, 2u * many + 1);
+}
+
+TEST(pool_monitor, waits_with_a_task_that_was_taken_until_it_begins) {
+    detail::monitor_core monitor({});
+    monitor.set_limits({.run_timeout = 1ns});
+    const auto timeouts_now = [&] {
+        for (int looks = 0; looks < 3; ++looks) monitor.check_running();
+        return monitor.metrics().run_timeouts;
+    };
+    std::vector<std::uint64_t> told;
+    const auto look = [&] { told.push_back(timeouts_now()); };
+    played_worker(monitor).run(look, look, look);
+    // The captures that go are told of for themselves, for they may hold the worker up as well.
+    EXPECT_EQ(told, (std::vector<std::uint64_t>{0, 1, 2}));
 }
 
 TEST(pool_monitor, belongs_to_the_settings_of_a_managed_pool) {

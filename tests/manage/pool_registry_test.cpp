@@ -53,6 +53,15 @@ TEST(pool_registry, refuses_a_second_pool_of_that_name) {
     EXPECT_EQ(registry.pools().size(), 1u);
 }
 
+// Browsers and other clients take such a part of an address for a step, however it is written.
+TEST(pool_registry, refuses_names_that_an_address_cannot_have) {
+    pool_registry registry;
+    for (const char* name : {"", ".", ".."})
+        EXPECT_THROW(registry.create({.name = name}), std::invalid_argument) << name;
+    EXPECT_NO_THROW(registry.create({.name = "..."}));
+    EXPECT_EQ(registry.pools().size(), 1U);
+}
+
 TEST(pool_registry, makes_pools_as_specified) {
     pool_registry registry;
     const auto pool = registry.create({.name = "p",
