@@ -68,7 +68,7 @@ TEST_F(linked_transfer_queue_test, try_transfer_without_a_consumer_changes_nothi
 // LTQ-005
 TEST_F(linked_transfer_queue_test, try_transfer_serves_a_waiting_consumer) {
     EXPECT_FALSE(queue.has_waiting_consumer());
-    waiting_call polls([&] { EXPECT_EQ(queue.poll_for(guard), item(1)); });
+    waiting_call polls([&] { EXPECT_EQ(queue.poll_for(1h), item(1)); });
     EXPECT_TRUE(eventually([&] { return queue.has_waiting_consumer(); }));
     EXPECT_TRUE(queue.try_transfer(1));
     EXPECT_TRUE(polls.returned());

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/held_task.hpp"
+#include <cadre/coroutine.hpp>
 #include <cadre/queue/linked_blocking_queue.hpp>
 #include <cadre/thread_pool_executor.hpp>
 
@@ -26,9 +27,15 @@ public:
     using blocking_queue<T>::npos;
 
     std::function<void()> drained = [] {};
+    std::function<void(T)> offered;  // takes the next one that is offered, if it is there
     std::atomic<int> takers = 0;
 
-    bool offer(T&& x) override { return inside_.offer(std::move(x)); }
+    bool offer(T&& x) override {
+        const auto takes = std::exchange(offered, nullptr);
+        if (!takes) return inside_.offer(std::move(x));
+        takes(std::move(x));
+        return true;
+    }
     bool offer_for(T&& x, std::chrono::nanoseconds timeout) override {
         return inside_.offer_for(std::move(x), timeout);
     }
@@ -121,6 +128,78 @@ TEST(own_queue, does_not_let_a_pool_end_while_a_task_is_searched_for) {
     EXPECT_TRUE(pool.await_termination(guard));
     ASSERT_TRUE(run.is_done());
     EXPECT_EQ(run.get(), 1);
+}
+
+/// Two pools. Whoever puts a task into the queue of the second is held up there until that is gone.
+class own_queue_of_a_pool_that_goes : public ::testing::Test {
+protected:
+    own_queue_of_a_pool_that_goes() {
+        auto owned = std::make_unique<own_queue<task>>();
+        auto& queue = *owned;
+        second_ = std::make_unique<thread_pool_executor>(
+            thread_pool_options{.core_pool_size = 1, .queue = std::move(owned)});
+        second_->prestart_all_core_threads();
+        queue.offered = [&](task t) {
+            queue.put(std::move(t));
+            EXPECT_TRUE(gone_.wait());
+        };
+    }
+    void end_second() {
+        second_.reset();
+        gone_.open();
+    }
+
+    gate gone_;
+    gate begins_;
+    std::unique_ptr<thread_pool_executor> second_;
+    thread_pool_executor first_{{.core_pool_size = 1}};
+};
+
+TEST_F(own_queue_of_a_pool_that_goes, as_soon_as_a_continuation_is_over) {
+    future answer = first_
+                        .submit([&] {
+                            EXPECT_TRUE(begins_.wait());
+                            return 6;
+                        })
+                        .then(*second_, [](int x) { return 7 * x; });
+    begins_.open();
+    EXPECT_EQ(answer.get(), 42);
+    end_second();
+}
+
+future<int> moves(executor& from, executor& to) {
+    co_await from.schedule();
+    co_await to.schedule();
+    co_return 42;
+}
+
+TEST_F(own_queue_of_a_pool_that_goes, as_soon_as_a_coroutine_is_over) {
+    EXPECT_EQ(moves(first_, *second_).get(), 42);
+    end_second();
+}
+
+// A task without a future may be over, and its memory be another's, when its submitter looks for
+// it.
+TEST(own_queue, does_not_make_a_pool_take_a_task_for_one_that_is_over) {
+    auto owned = std::make_unique<own_queue<task>>();
+    auto& queue = *owned;
+    thread_pool_executor pool({.core_pool_size = 1, .queue = std::move(owned)});
+    held_tasks held(pool, 1);
+    ASSERT_TRUE(held.have_started(1));
+    int ran = 0;
+    const auto make = [&] { return task(future_task<void>([&] { ++ran; })); };
+    queue.offered = [&](task t) {  // what other threads might do meanwhile
+        t();
+        t = nullptr;
+        EXPECT_TRUE(queue.offer(make()));
+        pool.shutdown();
+    };
+    EXPECT_NO_THROW(pool.execute(make())) << "it was run";
+    EXPECT_EQ(ran, 1);
+    EXPECT_EQ(pool.queue().size(), 1U);
+    held.let_go();
+    EXPECT_TRUE(pool.await_termination(guard));
+    EXPECT_EQ(ran, 2);
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ TEST(priority_blocking_queue, finds_elements_by_equality_wherever_they_are) {
 // PBQ-015
 TEST(priority_blocking_queue, a_waiting_timed_poll_gets_a_later_put) {
     priority_blocking_queue<int> queue;
-    waiting_call polls([&] { EXPECT_EQ(queue.poll_for(guard), 4); });
+    waiting_call polls([&] { EXPECT_EQ(queue.poll_for(1h), 4); });
     queue.put(4);
     EXPECT_TRUE(polls.returned());
 }

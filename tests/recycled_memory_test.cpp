@@ -46,6 +46,17 @@ TEST(recycled_memory, what_one_thread_frees_another_one_gets) {
     EXPECT_LT(recycled_bytes_kept(), kept_before + 2 * blocks.size() * 120);  // not once a round
 }
 
+TEST(recycled_memory, a_thread_that_ends_keeps_nothing) {
+    const auto before = memory_in_use();
+    for (int i = 0; i < 200; ++i)
+        std::thread([] {
+            std::vector<void*> blocks(40);  // too few to be given to the others
+            for (auto& block : blocks) block = recycled_new(500);
+            for (void* block : blocks) recycled_delete(block, 500);
+        }).join();
+    EXPECT_LT(memory_in_use(), before + 100'000);
+}
+
 TEST(recycled_memory, a_segment_is_aligned_to_a_line_of_cache) {
     void* const segment = recycled_segment_new();
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(segment) % 64, 0u);

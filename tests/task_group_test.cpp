@@ -324,6 +324,17 @@ TEST(task_group, tells_of_a_failure_that_nobody_waited_for) {
         << told;
 }
 
+TEST(task_group, tells_no_more_of_a_failure_that_its_waiter_was_told) {
+    inline_executor here;
+    ::testing::internal::CaptureStderr();
+    {
+        task_group group(here);
+        group.submit([] { throw std::out_of_range("no such page"); });
+        EXPECT_THROW(group.wait(), std::out_of_range);
+    }
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(task_group, is_stopped_by_request_and_with_the_outer_task) {
     manual_executor queue;
     std::stop_source outer;
@@ -358,6 +369,35 @@ TEST(task_group, is_stopped_when_its_waiter_is_interrupted) {
     wait.interrupt();
     EXPECT_TRUE(wait.was_interrupted());
     EXPECT_TRUE(over);
+}
+
+TEST(task_group, leaves_no_interrupt_behind_that_came_while_it_stopped) {
+    gate started;
+    std::unique_ptr<waiting_call> wait;
+    const auto pool = executors::fixed_thread_pool(1);
+    task_group group(*pool);
+    group.submit([&](const std::stop_token& stop) {
+        const std::stop_callback again(stop, [&] { wait->interrupt(); });
+        started.open();
+        EXPECT_TRUE(eventually([&] { return stop.stop_requested(); }));
+    });
+    ASSERT_TRUE(started.wait());
+    wait = std::make_unique<waiting_call>([&] { group.wait(); });
+    wait->interrupt();
+    EXPECT_TRUE(wait->was_interrupted());
+}
+
+TEST(task_group, passes_on_an_interrupt_that_ends_the_wait_for_a_place) {
+    thread_pool_executor pool(1, 1, 1h, no_room(), default_thread_factory(), block_policy{});
+    held_task held(pool);
+    std::atomic<bool> ran = false;
+    task_group group(pool);
+    waiting_call submits([&] { group.submit([&] { ran = true; }); });
+    submits.interrupt();
+    EXPECT_TRUE(submits.was_interrupted());
+    held.let_go();
+    group.wait();
+    EXPECT_FALSE(ran);
 }
 
 TEST(task_group, refuses_to_be_waited_for_by_its_own_child) {

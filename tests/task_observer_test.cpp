@@ -19,7 +19,12 @@ public:
     void worker_begins(worker_record& worker) noexcept override {
         if (pass_during != 0) worker.pass_over_during(pass_during);
     }
-    void worker_ends(worker_record&) noexcept override {}
+    void worker_ends(worker_record&) noexcept override {
+        ++ended;
+        if (may_leave) {
+            EXPECT_TRUE(may_leave->wait());
+        }
+    }
     void worker_waits(worker_record&) noexcept override { ++waits; }
     void worker_wakes(worker_record&) noexcept override {}
     void task_begins(worker_record& worker, const task&, frame&) noexcept override {
@@ -40,6 +45,8 @@ public:
     using task_observer::set_tick;
 
     const std::uint64_t pass_during;
+    const testing::gate* may_leave = nullptr;
+    std::atomic<int> ended = 0;
     std::atomic<int> told = 0;
     std::atomic<int> waits = 0;
     std::atomic<int> failed = 0;
@@ -64,6 +71,25 @@ struct observed_pool {
         {.core_pool_size = 1,
          .hooks = {.uncaught_exception = [](auto&, auto) {}, .observer = observer}}};
 };
+
+// SH-07. The workers are counted off then, so that the pool may terminate, but not out of the
+// books.
+TEST(task_observer, is_waited_for_by_the_destructor_of_a_pool_that_has_terminated) {
+    testing::gate may_leave;
+    const auto observer = std::make_shared<counting_observer>();
+    observer->may_leave = &may_leave;
+    auto pool = std::make_unique<thread_pool_executor>(
+        thread_pool_options{.core_pool_size = 2, .hooks = {.observer = observer}});
+    pool->prestart_all_core_threads();
+    pool->shutdown();
+    ASSERT_TRUE(testing::eventually([&] { return observer->ended == 2; }));
+    pool->shutdown();  // nobody else looks whether that was the last
+    EXPECT_TRUE(pool->is_terminated());
+    testing::waiting_call destroyer([&] { pool.reset(); });
+    EXPECT_FALSE(destroyer.is_over());
+    may_leave.open();
+    EXPECT_TRUE(destroyer.returned());
+}
 
 constexpr int many = 2000;
 

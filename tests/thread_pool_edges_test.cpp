@@ -15,6 +15,7 @@
 #include "support/attended_queue.hpp"
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
+#include "support/race.hpp"
 #include "support/waiting_call.hpp"
 
 namespace cadre::testing {
@@ -195,11 +196,13 @@ public:
         : thread_([this, &pool] {
               while (!over_) {
                   check(pool.snapshot());
-                  reads_.open();
+                  ++reads_;
+                  begun_.open();
               }
           }) {
-        EXPECT_TRUE(reads_.wait());
+        EXPECT_TRUE(begun_.wait());
     }
+    int reads() const { return reads_; }
     int end() {
         over_ = true;
         thread_.join();
@@ -221,7 +224,8 @@ private:
     std::int64_t completed_ = 0;
     int largest_ = 0;
     int impossible_ = 0;
-    gate reads_;
+    std::atomic<int> reads_ = 0;
+    gate begun_;
     std::atomic<bool> over_ = false;
     std::thread thread_;
 };
@@ -234,7 +238,8 @@ TEST(thread_pool_edges, a_snapshot_is_consistent_while_everything_moves) {
                                .rejection = caller_runs_policy{},
                                .hooks = {.uncaught_exception = [](auto&&...) {}}});
     snapshot_reader reader(pool);
-    for (int i = 0; i < 5000; ++i) {
+    constexpr int least_reads = 1'000'000 / slowness;
+    for (int i = 0; i < 5000 || reader.reads() < least_reads; ++i) {
         if (i % 100 == 0) pool.resize(i / 100 % 4, 4 + i / 100 % 4);
         try {
             pool.execute([i] {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cadre/thread_pool_executor.hpp>
+#include <cadre/work_stealing_pool.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -11,6 +13,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <ucontext.h>
 
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
@@ -40,6 +44,55 @@ TEST(thread_pool_nesting, chains_of_parents_and_children_may_be_500_deep) {
     ASSERT_TRUE(has_completed(pool, 501));
     EXPECT_EQ(pool.largest_pool_size(), 1);
 }
+
+#if !defined(__SANITIZE_THREAD__)  // which does not follow a thread onto another stack
+
+/// Runs a function on a stack of its own, as libraries for fibers do; returns when it has returned.
+void on_another_stack(const std::function<void()>& body) {
+    struct fiber {
+        const std::function<void()>& body;
+        std::vector<char> stack = std::vector<char>(std::size_t{256} * 1024);
+        ucontext_t here = {};
+        ucontext_t there = {};
+        static void run(unsigned high, unsigned low) {
+            auto& self = *reinterpret_cast<fiber*>(std::uintptr_t{high} << 32 | low);
+            self.body();
+        }
+    } f{body};
+    getcontext(&f.there);
+    f.there.uc_stack.ss_sp = f.stack.data();
+    f.there.uc_stack.ss_size = f.stack.size();
+    f.there.uc_link = &f.here;
+    const auto self = reinterpret_cast<std::uintptr_t>(&f);
+    makecontext(&f.there, reinterpret_cast<void (*)()>(&fiber::run), 2,
+                static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+    swapcontext(&f.here, &f.there);
+}
+
+// RE-19
+TEST(thread_pool_nesting, a_task_may_wait_on_another_stack_than_that_of_its_thread) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    work_stealing_pool stealing({.parallelism = 1});
+    for (executor_service* each :
+         {static_cast<executor_service*>(&pool), static_cast<executor_service*>(&stealing)}) {
+        auto waiting = each->submit([&] {
+            int got = 0;
+            std::string error;
+            on_another_stack([&] {
+                try {
+                    got = each->submit([] { return 7; }).get();
+                } catch (const illegal_state& e) {
+                    error = e.what();
+                }
+            });
+            EXPECT_EQ(error, "");
+            return got;
+        });
+        EXPECT_EQ(waiting.get(), 7);
+    }
+}
+
+#endif
 
 TEST(thread_pool_nesting, a_tree_of_tasks_finishes_on_any_number_of_threads) {
     for (const int threads : {1, 2, 4}) {

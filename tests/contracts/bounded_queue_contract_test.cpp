@@ -157,6 +157,10 @@ TYPED_TEST(bounded_queue, every_way_to_make_room_lets_as_many_waiting_puts_go_on
         [&] { drained(this->full, 3); },
         [&] { this->full.remove_if([](const item&) { return true; }, 3); },
         [&] { this->full.clear(); },
+        [&] {
+            const auto any = [](const item&) { return true; };
+            for (int i = 0; i < 3; ++i) EXPECT_TRUE(this->full.extract_first(any));
+        },
     };
     for (const auto& make_room : ways) {
         this->full.clear();
