@@ -122,6 +122,8 @@ std::string set(const words& w) {
         current_pool().allow_core_thread_time_out(value && to_bool(*value));
     else if (what == "policy")
         current_pool().set_policy(make_policy(value ? *value : "abort"));
+    else if (is_scheduled_setting(what))
+        set_scheduled(current_pool(), what, value && to_bool(*value));
     else
         throw not_understood("unknown setting " + what);
     return "";

@@ -124,6 +124,9 @@ cadre::pool_hooks telling_hooks();
 std::unique_ptr<pool_under_test> make_thread_pool(const pool_options& options);
 std::unique_ptr<pool_under_test> make_scheduled_pool(const pool_options& options);
 std::shared_ptr<held_future> schedule(pool_under_test& pool, const words& w, int number);
+/// True for the settings that only scheduled pools have.
+bool is_scheduled_setting(const std::string& what);
+void set_scheduled(pool_under_test& pool, const std::string& what, bool on);
 
 /// Throws std::invalid_argument if there is no pool.
 pool_under_test& current_pool();

@@ -21,6 +21,7 @@ import random
 
 FAR = 60000  # milliseconds: later than the end of any scenario
 DISCARDING = {"discard", "discard_oldest"}
+SCHEDULED_OPTIONS = "remove_on_cancel", "delayed_after_shutdown", "periodic_after_shutdown"
 
 
 def scenario(seed):
@@ -234,10 +235,12 @@ class Scheduled(Maker):
 
     def begin(self):
         self.is_shut_down = False
-        options = [f"core={self.chance.randint(1, 2)}"]
-        for option in "remove_on_cancel", "delayed_after_shutdown", "periodic_after_shutdown":
+        options = [f"core={self.chance.randint(0, 2)}"]
+        for option in SCHEDULED_OPTIONS:
             if self.chance.random() < 0.5:
                 options.append(f"{option}={self.pick('true', 'false')}")
+        if self.chance.random() < 0.2:
+            options.append("core_timeout=true")
         if self.chance.random() < 0.4:
             options.append(f"policy={self.pick('abort', 'record')}")
         yield ["scheduled " + " ".join(options)]
@@ -280,7 +283,11 @@ class Scheduled(Maker):
         return self.pick(lambda: [f"cancel {self.known(last)}{self.pick('', ' interrupt')}"],
                          lambda: [f"remove {self.known(last)}"], lambda: ["purge"],
                          lambda: ["queue"], lambda: [f"get {self.known(last)}"],
-                         self.cancel, self.look_at_future, self.end_it)()
+                         self.cancel, self.look_at_future, self.end_it, self.set_option,
+                         self.set_option)()
+
+    def set_option(self):
+        return [f"set {self.pick(*SCHEDULED_OPTIONS)} {self.pick('true', 'false')}"]
 
     def end_it(self):
         self.is_shut_down = True
@@ -313,7 +320,8 @@ class BlockedScheduled(Scheduled):
 
     def resize(self):
         return [self.pick("prestart", "prestart_all", f"set core {self.chance.randint(-1, 4)}",
-                          f"set max {self.chance.randint(0, 4)}")]
+                          f"set max {self.chance.randint(0, 4)}",
+                         f"set core_timeout {self.pick('true', 'false')}")]
 
 
 class Queue(Maker):

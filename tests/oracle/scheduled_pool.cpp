@@ -58,6 +58,14 @@ public:
     bool remove(int number, const held_future* owner) override {
         return owner && remove_numbered(number, *owner);
     }
+    void set(const std::string& what, bool on) {
+        if (what == "remove_on_cancel")
+            pool().set_remove_on_cancel_policy(on);
+        else if (what == "delayed_after_shutdown")
+            pool().set_execute_existing_delayed_tasks_after_shutdown_policy(on);
+        else
+            pool().set_continue_existing_periodic_tasks_after_shutdown_policy(on);
+    }
     bool shows_queue_in_order() const override { return false; }
     bool shows_returned_in_order() const override { return false; }
 
@@ -85,6 +93,17 @@ std::unique_ptr<pool_under_test> make_scheduled_pool(const pool_options& options
     made.execute_existing_delayed_tasks_after_shutdown = is_set("delayed_after_shutdown", true);
     made.continue_existing_periodic_tasks_after_shutdown = is_set("periodic_after_shutdown", false);
     return std::make_unique<scheduled_pool>(std::move(made));
+}
+
+bool is_scheduled_setting(const std::string& what) {
+    return what == "remove_on_cancel" || what == "delayed_after_shutdown" ||
+           what == "periodic_after_shutdown";
+}
+
+void set_scheduled(pool_under_test& pool, const std::string& what, bool on) {
+    auto* const scheduled = dynamic_cast<scheduled_pool*>(&pool);
+    if (!scheduled) throw java_error("ClassCastException");
+    scheduled->set(what, on);
 }
 
 std::shared_ptr<held_future> schedule(pool_under_test& pool, const words& w, int number) {

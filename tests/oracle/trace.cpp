@@ -68,7 +68,7 @@ void settle(const std::function<std::string()>& snapshot) {
         } else if (clock::now() - since > 60ms) {
             return;
         }
-        std::this_thread::sleep_for(2ms);
+        std::this_thread::sleep_for(2ms);  // of turns.cpp: over when nobody else can act
     }
 }
 
