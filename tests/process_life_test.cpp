@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -346,18 +347,30 @@ TEST(process_life, a_thread_that_waits_for_signals_may_shut_pools_down) {
 
 // RE-15
 TEST(process_life, a_process_that_is_stopped_again_and_again_loses_nothing) {
+    constexpr int tasks = 200;
+    constexpr int stops = 20;
+    struct in_both_processes {
+        std::atomic<int> runs = 0;
+        std::atomic<bool> all_stops_made = false;
+    };
+    void* const memory = mmap(nullptr, sizeof(in_both_processes), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    auto& shared = *new (memory) in_both_processes;
     const pid_t id = fork();
     if (id == 0) {
         alarm(60);
         scheduled_thread_pool_executor timers({.core_pool_size = 2});
-        std::atomic<int> runs = 0;
         std::vector<scheduled_future<void>> all;
-        for (int i = 0; i < 200; ++i)
-            all.push_back(timers.schedule([&] { ++runs; }, std::chrono::milliseconds(i)));
+        for (int i = 0; i < tasks; ++i)
+            all.push_back(timers.schedule([&] { ++shared.runs; }, std::chrono::milliseconds(i)));
         for (auto& each : all) each.wait();
-        _exit(runs == 200 ? 0 : 1);
+        const bool is_over = eventually([&] { return shared.all_stops_made.load(); });
+        _exit(is_over && shared.runs == tasks ? 0 : 1);
     }
-    for (int i = 0; i < 20; ++i) {
+    int status = 0;
+    for (int i = 0; i < stops; ++i) {
+        EXPECT_TRUE(eventually([&] { return shared.runs >= i * tasks / stops; }));
         kill(id, SIGSTOP);
         ASSERT_EQ(waitpid(id, &status, WUNTRACED), id);
         ASSERT_TRUE(WIFSTOPPED(status)) << status;
@@ -382,6 +395,9 @@ TEST(process_life, a_wait_with_a_time_limit_is_seen_as_one_also_after_a_stop) {
         _exit(waits.is_over() || HasFailure() ? 1 : 0);
     }
     int status = 0;
+    ASSERT_EQ(waitpid(id, &status, WUNTRACED), id);
+    ASSERT_TRUE(WIFSTOPPED(status)) << status;
+    kill(id, SIGCONT);
     while (waitpid(id, &status, 0) != id) {}
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }

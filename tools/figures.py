@@ -58,7 +58,7 @@ def count(pattern, output, otherwise):
 
 
 def is_group(name):
-    return name.endswith("_tests") or name in ("fuzz", "example", "npm", "consume", "web")
+    return name.endswith("_tests") or name in ("fuzz", "example", "npm", "consume", "web", "cadrectl")
 
 
 def part_of(test):

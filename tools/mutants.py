@@ -48,6 +48,7 @@ inline bool is(int number) {
 PROGRAMS = {  # of tests/trust: what is run, and what is built for it
     "ledger_stress": (["ledger_stress", "--seconds", "10"], ["ledger_stress"]),
     "ledger_stress_perturbed": (["ledger_stress", "--seconds", "10"], ["ledger_stress", "perturb"]),
+    "race_rounds_perturbed": (["race_rounds", "--rounds", "20000", "--seconds", "300"], ["race_rounds", "perturb"]),
     "fault_sweep": (["fault_sweep"], ["fault_sweep"]),
     "schedules": (["schedules", "--seeds", "300"], ["schedules"]),
 }
@@ -181,6 +182,7 @@ def command_of(check):
 def run_check(check, number, limit):
     """How a check ended: nothing if it passed, else the test that failed and how; and its output."""
     command, more = command_of(check)
+    command = ["setpriv", "--pdeathsig", "KILL", "--", *command]  # a mutant that spins dies with this program
     environment = {**os.environ, **more, "CADRE_MUTANT": str(number)}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", start_new_session=True, cwd=SCRATCH) as process:

@@ -6,12 +6,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-all=(models ledger ledger-tsan perturbed storm races faults stress stress-tsan conformance unit spurious chaos process
+all=(models ledger ledger-tsan perturbed storm races races-tsan faults fault-storm stress stress-tsan conformance unit spurious chaos process
      uptime threads oracle mutants relacy schedules fuzz churn idle interop)
-minutes=${1:?usage: soak.sh minutes [part...]   parts: ${all[*]}}
+usage="usage: soak.sh minutes [part...]   parts: ${all[*]}"
+[[ ${1:-} =~ ^[0-9]+$ ]] || { echo "$usage" >&2; exit 2; }
+minutes=$((10#$1))
 shift
 parts=("${@:-${all[@]}}")
 [ $# -gt 0 ] || parts=("${all[@]}")
+for part in "${parts[@]}"; do  # else any command there is would be one
+    [[ " ${all[*]} " == *" $part "* ]] || { echo "soak: there is no part '$part'; $usage" >&2; exit 2; }
+done
 share=$((minutes * 60 / ${#parts[@]}))  # seconds a part
 ((share >= 10)) || share=10
 fixed_addresses=()
@@ -49,7 +54,12 @@ races() {
     build soak race_rounds perturb
     LD_PRELOAD=$perturb build/soak/tests/race_rounds --seconds "$share"
 }
+races-tsan() {
+    build tsan race_rounds
+    TSAN_OPTIONS=$tsan_options "${fixed_addresses[@]}" build/tsan/tests/race_rounds --seconds "$share"
+}
 faults() { build soak fault_sweep; build/soak/tests/fault_sweep; }
+fault-storm() { build soak fault_storm; build/soak/tests/fault_storm --seconds "$share"; }
 again() {  # a command, until the share is used up
     local rounds=0 until=$((SECONDS + share))
     while ((rounds == 0 || SECONDS < until)); do
@@ -85,6 +95,7 @@ passes() {  # a gtest program, what to say of it, a filter, settings of perturb.
         return 1
     fi
     tests=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests.*/\1/p' "$log.0.pass")
+    ((${tests:-0} > 0)) || { echo "no test is called $3"; return 1; }
     echo "$(cat $(seq -f "$log.%g" 0 $((runners - 1))) | awk '{ sum += $1 } END { print sum }') passes of $tests tests $2," \
         "$runners at once, 0 flakes"
     rm -f "$log".[0-9]*

@@ -115,7 +115,7 @@ void play_centre(std::string_view input) {
     const auto enough = std::chrono::steady_clock::now() + milliseconds(40);
     while (std::chrono::steady_clock::now() < enough && !server.has_said_all() &&
            source->health().failures < 3)
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        std::this_thread::sleep_for(std::chrono::microseconds(200));  // nothing rests on how long
     source->stop();
     const auto health = source->health();
     require(health.state == source_state::stopped, "it has not stopped");

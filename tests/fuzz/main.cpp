@@ -15,7 +15,8 @@ const target* chosen = nullptr;
 
 template <class Visit>
 void for_each_target(Visit visit) {
-    for (const auto all : {text_targets(), centre_targets(), http_targets(), machine_targets()})
+    for (const auto all :
+         {text_targets(), centre_targets(), http_targets(), file_targets(), machine_targets()})
         for (const auto& each : all) visit(each);
 }
 

@@ -20,6 +20,7 @@ struct target {
 std::span<const target> text_targets();     ///< documents, settings, durations, cron, encodings
 std::span<const target> centre_targets();   ///< answers of configuration centres, over a socket
 std::span<const target> http_targets();     ///< requests to the API, and answers to cadrectl
+std::span<const target> file_targets();     ///< files of others, and the page of metrics
 std::span<const target> machine_targets();  ///< calls of the public API against a model
 
 /// Ends the process unless it holds.

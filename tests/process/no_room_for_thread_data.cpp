@@ -32,8 +32,8 @@ struct late_waiter {
     ~late_waiter() {
         using namespace std::chrono_literals;
         try {
-            cadre::this_thread::sleep_for(1ms);
-        } catch (const std::system_error&) {}  // no room for that thread's data once more
+            cadre::this_thread::sleep_for(1ms);  // any wait would do
+        } catch (const std::system_error&) {}    // no room for that thread's data once more
         if (used) ++waited_at_the_end;
     }
 };
@@ -67,7 +67,7 @@ int main() {
         auto stopped = pool.submit([&](std::stop_token stop) {
             started.count_down();
             try {
-                cadre::this_thread::sleep_for(1h);
+                cadre::this_thread::sleep_for(1h);  // until it is interrupted
             } catch (const cadre::interrupted&) {
                 interrupted = stop.stop_requested();
             }

@@ -31,9 +31,10 @@ thread_local int calls = 0;
 void reach(stage s) {
     int seen = reached;
     while (seen < s && !reached.compare_exchange_weak(seen, s)) {}
+    reached.notify_all();
 }
 void await(stage s) {
-    while (reached < s) std::this_thread::sleep_for(100us);
+    for (int seen = reached; seen < s; seen = reached) reached.wait(seen);
 }
 /// Of the calling thread, while it is in neither role.
 template <class Call>

@@ -20,6 +20,7 @@
 #include "support/counted.hpp"
 #include "support/eventually.hpp"
 #include "support/race.hpp"
+#include "support/watched.hpp"
 #include <cadre/executors.hpp>
 #include <cadre/future.hpp>
 
@@ -47,7 +48,7 @@ struct contested {
 
     void get() {
         try {
-            got = result.get_for(guard);
+            got = result.get_for(beyond_patience);
         } catch (const cancellation&) {
             get_cancelled = true;
         } catch (int) {
@@ -163,7 +164,7 @@ TEST(future_races, attaching_a_continuation_against_completion) {
         task.emplace([round] { return round; });
         source = task->get_future();
         sides.play();
-        ASSERT_EQ(later->get_for(guard), round + 1);
+        ASSERT_EQ(later->get_for(beyond_patience), round + 1);
         ASSERT_EQ(calls, 1);
     }
 }
@@ -208,7 +209,7 @@ TEST(future_races, dropping_the_task_against_attaching_to_it) {
         task.emplace([round] { return round; });
         source = task->get_future();
         sides.play();
-        ASSERT_EQ(later->get_for(guard), future_state::cancelled);
+        ASSERT_EQ(later->get_for(beyond_patience), future_state::cancelled);
     }
 }
 
@@ -250,7 +251,7 @@ TEST(future_races, an_interrupt_against_falling_asleep_in_get) {
     race sides({[&] {
                     if (!waiter) return waiter.emplace(thread_handle::current()), void();
                     try {
-                        timed ? result.get_for(guard) : result.get();
+                        timed ? result.get_for(beyond_patience) : result.get();
                     } catch (const interrupted&) {
                         ++interruptions;
                     }
@@ -290,6 +291,37 @@ TEST(future_races, is_done_then_get_never_times_out_nor_reports_interruption) {
     }
 }
 
+/// A worker that waits for the end of a chain runs what of it comes to its own pool, whatever the
+/// rest of the chain runs on.
+TEST(future_races, chains_across_pools_against_the_only_worker_that_waits_for_them) {
+    const auto here = executors::fixed_thread_pool(1);
+    const auto elsewhere = executors::fixed_thread_pool(1);
+    std::minstd_rand random(42);
+    const auto add_one = [](int x) { return x + 1; };
+    for (rounds left(50'000); left.another();) {
+        const auto links = static_cast<int>(random() % 12);
+        std::vector<unsigned> ways;
+        for (int i = 0; i <= links; ++i) ways.push_back(static_cast<unsigned>(random() % 3));
+        future waiting = here->submit([&] {
+            future last = (ways[0] == 0 ? here : elsewhere)->submit([] { return 0; });
+            for (int i = 1; i <= links; ++i) {
+                const auto way = ways[static_cast<std::size_t>(i)];
+                last = way == 0   ? std::move(last).then(*here, add_one)
+                       : way == 1 ? std::move(last).then(*elsewhere, add_one)
+                                  : std::move(last).then(add_one);
+            }
+            return last.get();
+        });
+        if (random() % 8 == 0) {
+            waiting.cancel(true);
+            here->submit([] {}).get();  // after that, nothing refers to `ways` any more
+        } else {
+            ASSERT_TRUE(waiting.wait_for(guard)) << "round " << left.number();
+            ASSERT_EQ(waiting.get(), links);
+        }
+    }
+}
+
 TEST(future_races, cancels_of_one_task_never_reach_the_next_on_a_pool) {
     std::atomic<int> reached = 0;
     const auto pool = executors::fixed_thread_pool(2);
@@ -307,7 +339,7 @@ TEST(future_races, cancels_of_one_task_never_reach_the_next_on_a_pool) {
         results[results.size() - 2 - 2 * (random() % std::min<std::size_t>(results.size() / 2, 4))]
             .cancel(true);
         if (results.size() > 1000) {
-            for (std::size_t i = 1; i < results.size(); i += 2) results[i].get_for(guard);
+            for (std::size_t i = 1; i < results.size(); i += 2) results[i].get_for(beyond_patience);
             results.clear();
         }
     }

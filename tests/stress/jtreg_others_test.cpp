@@ -20,6 +20,7 @@
 #include "support/held_task.hpp"
 #include "support/queue_kinds.hpp"
 #include "support/race.hpp"
+#include "support/sleeps.hpp"
 #include "support/watched.hpp"
 
 namespace cadre::testing {
@@ -29,7 +30,7 @@ namespace {
 template <class Pool>
 void expect_ended_waits(const std::function<std::unique_ptr<Pool>()>& make) {
     const auto sleep = [] {
-        this_thread::sleep_for(1h);
+        sleep_until_interrupted(beyond_patience);
         return 1;
     };
     for (int way = 0; way < 3; ++way) {
@@ -54,7 +55,7 @@ void expect_ended_waits(const std::function<std::unique_ptr<Pool>()>& make) {
         });
         EXPECT_TRUE(eventually([&] { return started >= 1; }));
         pool->shutdown_now();  // what it returns is dropped, and so cancelled
-        EXPECT_TRUE(pool->await_termination(guard));
+        EXPECT_TRUE(pool->await_termination(beyond_patience));
         waiter.join();
         EXPECT_TRUE(failed);
     }
@@ -135,8 +136,12 @@ TEST(jtreg_forkjoin, exception_leak) {
     {
         work_stealing_pool pool({.parallelism = 2});
         const watched_scope watched_pool(pool);
-        for (rounds left(20'000, 20'000 / slowness); left.another();)
-            EXPECT_THROW(pool.submit([] { throw counted_error(); }).get(), counted_error);
+        for (rounds left(20'000, 20'000 / slowness); left.another();) try {
+                pool.submit([] { throw counted_error(); }).get();
+                ADD_FAILURE() << "the exception is lost";
+            } catch (const counted_error& error) {  // read while its task comes to an end
+                EXPECT_STREQ(error.what(), "counted");
+            }
     }
     EXPECT_EQ(errors_alive, 0);
 }
@@ -146,7 +151,7 @@ TEST(jtreg_forkjoin, submission) {
     work_stealing_pool pool({.parallelism = 1});
     const watched_scope watched_pool(pool);
     auto outer = pool.submit([&] { return pool.submit([] { return 1; }).get() + 1; });
-    EXPECT_EQ(outer.get_for(guard), 2);
+    EXPECT_EQ(outer.get_for(beyond_patience), 2);
 }
 
 template <class Duration>
@@ -172,7 +177,7 @@ void check_end_of_time(checks& check, Duration now) {
         scheduled_thread_pool_executor timers({.core_pool_size = 1});
         const watched_scope watched_timers(timers);
         auto last = at_the_end(timers, task([] {}));
-        check(timers.schedule([] { return true; }, now).get_for(guard));
+        check(timers.schedule([] { return true; }, now).get_for(beyond_patience));
         check(!last.is_done());
         timers.shutdown_now();
     }
@@ -221,7 +226,7 @@ TEST(jtreg_scheduled_thread_pool_executor, stress) {
             });
         for (auto& s : submitters) s.join();
         timers.shutdown();
-        ASSERT_TRUE(timers.await_termination(guard)) << timers.to_string();
+        ASSERT_TRUE(timers.await_termination(beyond_patience)) << timers.to_string();
         ASSERT_EQ(runs, 3 * each);
     }
 }
@@ -231,7 +236,7 @@ TEST(jtreg_scheduled_thread_pool_executor, core_of_zero_and_back) {
     std::atomic<int> runs = 0;
     scheduled_thread_pool_executor timers({.core_pool_size = 0});
     const watched_scope watched_timers(timers);
-    EXPECT_EQ(timers.schedule([] { return 1; }, 10ms).get_for(guard), 1);
+    EXPECT_EQ(timers.schedule([] { return 1; }, 10ms).get_for(beyond_patience), 1);
     for (int i = 0; i < 100; ++i) {
         timers.set_core_pool_size(i % 3);
         timers.schedule([&] { ++runs; }, std::chrono::milliseconds(i % 5));
@@ -268,7 +273,7 @@ TEST(jtreg_future_task, cancelled_future_loops) {
             if (i % 2 == 0)
                 ASSERT_THROW((void)all[i].get(), cancellation);
             else
-                ASSERT_GE(all[i].get_for(guard), 0);
+                ASSERT_GE(all[i].get_for(beyond_patience), 0);
         // those that were cancelled refer to what ends with this round
         ASSERT_TRUE(eventually(
             [&] { return static_cast<thread_pool_executor&>(*pool).active_count() == 0; }));
@@ -283,7 +288,7 @@ TEST(jtreg_future_task, blocking_task_executor) {
         const watched_scope watched_pool(pool);
         const auto body = [&] {
             ++started;
-            this_thread::sleep_for(1h);
+            sleep_until_interrupted(beyond_patience);
         };
         cadre::thread caller([&] { pool.invoke_all(std::vector(10, body)); });
         ASSERT_TRUE(eventually([&] { return started >= threads; }));

@@ -24,6 +24,7 @@
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
 #include "support/race.hpp"
+#include "support/sleeps.hpp"
 #include "support/watched.hpp"
 
 namespace cadre::testing {
@@ -88,7 +89,7 @@ TEST(jtreg_thread_pool_executor, shutdown_now_execute_race) {
         while (!over) {
             const auto pool = look();
             try {
-                if (pool) pool->execute([] { this_thread::sleep_for(1h); });
+                if (pool) pool->execute([] { sleep_until_interrupted(beyond_patience); });
             } catch (const rejected_execution&) {
                 std::this_thread::yield();
             }
@@ -163,7 +164,7 @@ TEST(jtreg_thread_pool_executor, throwing_tasks) {
     check(pool.completed_task_count() == 25);
     check(pool.task_count() == 25);
     pool.shutdown();
-    ASSERT_TRUE(pool.await_termination(guard));
+    ASSERT_TRUE(pool.await_termination(beyond_patience));
     check_terminated(check, pool);
     pool.shutdown();
     ASSERT_TRUE(pool.shutdown_now().empty());
@@ -190,7 +191,7 @@ TEST(jtreg_thread_pool_executor, time_out_shrink) {
     check(pool.largest_pool_size() == 2 * n);
     check(has_completed(pool, 2 * n));
     pool.shutdown();
-    check(pool.await_termination(guard));
+    check(pool.await_termination(beyond_patience));
     check(pool.is_terminated());
     check(pool.pool_size() == 0);
     check(pool.completed_task_count() == 2 * n);
@@ -270,7 +271,7 @@ TEST(jtreg_thread_pool_executor, flaky_thread_factory) {
             } catch (const std::exception&) {}
         check(eventually([&] { return runs == accepted; }) && accepted >= 4);
         pool.shutdown();
-        check(pool.await_termination(guard));
+        check(pool.await_termination(beyond_patience));
     }
     EXPECT_EQ(check.made(), 6);
 }
@@ -293,7 +294,7 @@ TEST(jtreg_thread_pool_executor, self_interrupt) {
         });
     check(has_completed(pool, 100));
     pool.shutdown();
-    check(pool.await_termination(guard));
+    check(pool.await_termination(beyond_patience));
     check(pool.completed_task_count() == 100);
     EXPECT_EQ(check.made(), 403);
 }

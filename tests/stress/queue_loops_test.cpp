@@ -18,6 +18,7 @@
 #include "support/queue_kinds.hpp"
 #include "support/race.hpp"
 #include "support/waiting_call.hpp"
+#include <cadre/future.hpp>
 
 namespace cadre::testing {
 namespace {
@@ -185,11 +186,16 @@ TYPED_TEST(refusing_queue_loops, interrupting_all_pairs_but_one_leaves_that_one_
     element_ledger accounts;
     std::atomic<bool> finish = false;
     std::atomic<int> produced = 0;
-    std::atomic<int> enough = 1'000'000;  // the ledger has an end, however long this thread is away
+    // The ledger has an end, however long this thread is away.
+    std::atomic<int> enough = 1'000'000;
+    future_task<void> more_is_enough([] {});
+    const shared_future<void> enough_was_raised = more_is_enough.get_future().share();
     const auto produce = [&] {
         while (!finish) {
+            const bool is_for_good = enough_was_raised.is_done();
             if (produced >= enough) {
-                this_thread::sleep_for(1ms);
+                if (is_for_good) return;
+                enough_was_raised.wait();
                 continue;
             }
             if (const int i = accounts.next(); queue->offer_for(i, 1ms)) {
@@ -212,6 +218,7 @@ TYPED_TEST(refusing_queue_loops, interrupting_all_pairs_but_one_leaves_that_one_
     for (std::size_t i = 2; i < threads.size(); ++i) EXPECT_TRUE(threads[i]->was_interrupted());
     const int before = produced;
     enough = before + 1'000'000;
+    more_is_enough();
     EXPECT_TRUE(eventually([&] { return produced > before + 100; }));
     finish = true;
     EXPECT_TRUE(threads[0]->returned());

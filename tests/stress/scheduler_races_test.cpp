@@ -85,7 +85,7 @@ TEST_P(scheduler_races, scheduling_cancelling_resizing_and_ending_lose_and_doubl
                 for (const int size : {2, 0, 3, 1}) pool.set_core_pool_size(size);
             });
             while (!first_half_is_there) std::this_thread::yield();
-            std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
+            dawdle(random, 200us);
             if (GetParam())
                 pool.shutdown_now();
             else
@@ -93,7 +93,7 @@ TEST_P(scheduler_races, scheduling_cancelling_resizing_and_ending_lose_and_doubl
             schedules.join();
             cancels.join();
             resizes.join();
-            ASSERT_TRUE(pool.await_termination(guard));
+            ASSERT_TRUE(pool.await_termination(beyond_patience));
             ASSERT_TRUE(pool.queue().empty());
         }
         ASSERT_EQ(tasks.close().error, "");
@@ -140,7 +140,7 @@ TEST(scheduler_race, earlier_heads_and_removed_heads_make_no_task_late_for_ever)
         auto removed = pool.schedule([] {}, std::chrono::microseconds(random() % 100));
         auto due = pool.schedule([] { return 1; }, std::chrono::microseconds(random() % 300));
         removed.cancel();
-        ASSERT_EQ(due.get_for(guard), 1);
+        ASSERT_EQ(due.get_for(beyond_patience), 1);
         far.cancel();
     }
 }
@@ -154,7 +154,7 @@ TEST(scheduler_race, submitted_tasks_that_are_cancelled_against_their_start_run_
         for (int i = 0; i < 20; ++i) results.push_back(pool.submit([&] { return ++runs; }));
         int cancelled = 0;
         for (auto& result : results) cancelled += result.cancel() ? 1 : 0;
-        for (auto& result : results) ASSERT_TRUE(result.wait_for(guard));
+        for (auto& result : results) ASSERT_TRUE(result.wait_for(beyond_patience));
         // A task that was cancelled while it ran may still be running.
         ASSERT_TRUE(eventually([&] { return pool.active_count() == 0 && pool.queue().empty(); }));
         EXPECT_GE(runs + cancelled, 20);
@@ -171,7 +171,7 @@ TEST(scheduler_race, a_shutdown_against_the_end_of_a_periodic_run_ends_the_pool)
         while (!began) std::this_thread::yield();
         for (auto spins = random() % 2000; spins > 0; --spins) (void)began.load();
         pool.shutdown();
-        ASSERT_TRUE(pool.await_termination(guard));
+        ASSERT_TRUE(pool.await_termination(beyond_patience));
         ASSERT_TRUE(rate.is_cancelled());
     }
 }

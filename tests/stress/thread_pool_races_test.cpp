@@ -22,6 +22,7 @@
 #include "support/ledger.hpp"
 #include "support/pools.hpp"
 #include "support/race.hpp"
+#include "support/sleeps.hpp"
 #include "support/watched.hpp"
 
 namespace cadre::testing {
@@ -113,7 +114,7 @@ TEST_P(thread_pool_end, loses_and_doubles_no_task_when_it_races_submitters) {
                 came_back = pool.shutdown_now().size();
             else
                 pool.shutdown();
-            ASSERT_TRUE(pool.await_termination(guard)) << pool.to_string();
+            ASSERT_TRUE(pool.await_termination(beyond_patience)) << pool.to_string();
             one.join();
             other.join();
             EXPECT_EQ(pool.task_count(), pool.completed_task_count());
@@ -132,12 +133,12 @@ TEST(thread_pool_races, shutdown_now_reaches_a_worker_that_is_just_being_made) {
         const watched_scope watched_pool(pool);
         std::thread submitter([&] {
             for (int i = 0; i < 4; ++i) try {
-                    pool.execute([] { this_thread::sleep_for(1h); });
+                    pool.execute([] { sleep_until_interrupted(beyond_patience); });
                 } catch (const rejected_execution&) {}
         });
         dawdle(random, 60us);
         pool.shutdown_now();
-        ASSERT_TRUE(pool.await_termination(guard)) << pool.to_string();
+        ASSERT_TRUE(pool.await_termination(beyond_patience)) << pool.to_string();
         submitter.join();
     }
 }
@@ -178,7 +179,7 @@ TEST(thread_pool_races, no_task_is_stranded_when_threads_come_and_go) {
         for (int round = rounds_of(7000); round > 0; --round) {
             note_progress();
             auto result = pool.submit([] {});
-            ASSERT_TRUE(result.wait_for(guard)) << pool.to_string();
+            ASSERT_TRUE(result.wait_for(beyond_patience)) << pool.to_string();
             dawdle(random, 20us);
         }
     }
@@ -250,7 +251,7 @@ TEST(thread_pool_races, may_be_destroyed_as_soon_as_it_has_terminated) {
             std::make_unique<thread_pool_executor>(thread_pool_options{.core_pool_size = 2});
         pool->execute([] {});
         pool->shutdown();
-        ASSERT_TRUE(pool->await_termination(guard));
+        ASSERT_TRUE(pool->await_termination(beyond_patience));
         pool.reset();
     }
 }
@@ -288,7 +289,7 @@ TEST(thread_pool_races, blocked_submitters_get_their_place_or_are_refused) {
             pool.shutdown();
             one.join();
             other.join();
-            ASSERT_TRUE(pool.await_termination(guard)) << pool.to_string();
+            ASSERT_TRUE(pool.await_termination(beyond_patience)) << pool.to_string();
         }
         ASSERT_EQ(all.settle(), 0u);
     }

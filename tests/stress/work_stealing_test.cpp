@@ -93,7 +93,7 @@ TEST(work_stealing_races, loses_no_wake_up_between_one_task_and_the_next) {
         auto result = pool.submit([&] {
             if (nested) pool.submit([] {}).get();
         });
-        ASSERT_TRUE(result.wait_for(guard)) << pool.to_string();
+        ASSERT_TRUE(result.wait_for(beyond_patience)) << pool.to_string();
     }
 }
 
@@ -105,7 +105,7 @@ TEST(work_stealing_races, calls_a_waiting_task_back_for_whatever_it_may_need) {
         const watched_scope watched_pool(pool);
         auto waits = pool.submit([&] { awaited.get(); });
         pool.execute([&] { answer(); });
-        ASSERT_TRUE(waits.wait_for(guard)) << pool.to_string();
+        ASSERT_TRUE(waits.wait_for(beyond_patience)) << pool.to_string();
     }
 }
 
@@ -212,7 +212,7 @@ TEST_P(work_stealing_end, loses_and_doubles_no_task_when_it_comes_amid_nested_wo
                 came_back = pool.shutdown_now();
             else
                 pool.shutdown();
-            EXPECT_TRUE(pool.await_termination(guard)) << pool.to_string();
+            EXPECT_TRUE(pool.await_termination(beyond_patience)) << pool.to_string();
             submitter.join();
             ASSERT_EQ(pool.task_count(), pool.completed_task_count());
             ASSERT_EQ(pool.completed_task_count(), all.ran);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "support/ledger.hpp"
+#include "support/watched.hpp"
 #include <cadre/task.hpp>
 
 namespace cadre::testing {

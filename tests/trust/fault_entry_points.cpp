@@ -4,11 +4,13 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "support/p2300.hpp"
 #define CADRE_EXECUTION_NAMESPACE ::p2300
 #include <cadre/execution.hpp>
+#include <cadre/testing.hpp>
 
 namespace cadre::testing {
 
@@ -248,6 +250,92 @@ std::vector<entry_point> other_entry_points() {
         {"shutdown", [](subject& s) { s.pool.shutdown(); }},
         {"scheduler, shutdown_now", [](subject& s) { (void)s.timers.shutdown_now(); }},
         {"scheduler, to_string", [](subject& s) { (void)s.timers.to_string(); }},
+        {"submit, with arguments and a name",
+         [](subject& s) {
+             (void)s.pool.submit(
+                 named("a name that needs memory, as it is long", [](int i) { return i; }), 1);
+         }},
+        {"get_for", [](subject& s) { (void)s.pool.submit([] { return 1; }).get_for(1h); }},
+        {"wait_until",
+         [](subject& s) {
+             (void)s.pool.submit([] { return 1; })
+                 .wait_until(std::chrono::system_clock::now() + 1h);
+         }},
+        {"thread_factory", [](subject& s) { (void)s.pool.thread_factory(); }},
+        {"rejected_execution_handler",
+         [](subject& s) { (void)s.pool.rejected_execution_handler(); }},
+        {"work_stealing_pool, to_string", [](subject& s) { (void)s.stealing.to_string(); }},
+        {"work_stealing_pool, await_termination",
+         [](subject& s) { (void)s.stealing.await_termination(1ms); }},
+        {"work_stealing_pool, close", [](subject& s) { s.stealing.close(); }},
+        {"scheduler, set_core_pool_size", [](subject& s) { s.timers.set_core_pool_size(2); }},
+        {"scheduler, set_keep_alive and allow_core_thread_time_out",
+         [](subject& s) {
+             s.timers.set_keep_alive(1h);
+             s.timers.allow_core_thread_time_out(true);
+         }},
+        {"scheduler, set_thread_factory",
+         [](subject& s) { s.timers.set_thread_factory(default_thread_factory()); }},
+        {"scheduler, set_rejected_execution_handler",
+         [](subject& s) { s.timers.set_rejected_execution_handler(discard_policy{}); }},
+        {"scheduler, next_run, delay and statistics",
+         [](subject& s) {
+             auto later = s.timers.schedule_at_fixed_rate([] {}, 1h, 1h);
+             (void)later.next_run();
+             (void)later.delay();
+             (void)later.statistics();
+         }},
+        {"scheduler, schedule, with a context",
+         [](subject& s) {
+             const auto carried =
+                 carry_context([] { return std::string(100, 'x'); }, [](std::string) {});
+             s.give([&](auto t) { (void)s.timers.schedule(std::move(t), 1ms); });
+         }},
+        {"a manual_clock, with timers",
+         [](subject&) {
+             manual_clock clock;
+             scheduled_thread_pool_executor own({.core_pool_size = 1, .clock = &clock});
+             (void)own.schedule_at_fixed_rate([] {}, 1h, 1h);  // its end waits for no such task
+             (void)own.schedule_cron([] {}, cron_expression("30 6 * * *", cron_zone::utc));
+             clock.set_wall(clock.wall_now() + 24h);
+             clock.advance(2h);
+         }},
+        {"completion_service, take",
+         [](subject& s) {
+             executor_completion_service<int> service(s.pool);
+             auto sent = service.submit([] { return 1; });
+             (void)service.take();
+         }},
+        {"task_group, stopped",
+         [](subject& s) {
+             task_group group(s.pool);
+             auto result = group.submit([] { return 1; });
+             group.request_stop();
+         }},
+        {"parallel_transform, into what is there",
+         [](subject& s) {
+             std::vector<int> out(64);
+             (void)parallel_transform(s.pool, std::vector<int>(64, 1), out.begin(),
+                                      [](int i) { return i; });
+         }},
+        {"keyed_strands, active_keys", [](subject& s) { (void)s.lines.active_keys(); }},
+        {"a thread, with attributes",
+         [](subject&) {
+             thread own({.name = "a name that is longer than what fits into a string",
+                         .stack_size = std::size_t{1} << 20},
+                        [] {});
+             (void)own.handle().name();
+             own.interrupt();
+             own.join();
+         }},
+        {"co_await of a future, with a stop token",
+         [](subject& s) {
+             const auto go_on = [](future<int> one, std::stop_token stop) -> future<int> {
+                 co_return co_await await(std::move(one), std::move(stop));
+             };
+             auto result = go_on(s.pool.submit([] { return 1; }), std::stop_source().get_token());
+             while (!result.is_done()) std::this_thread::yield();
+         }},
         {"fixed_thread_pool", [](subject&) { (void)executors::fixed_thread_pool(1); }},
         {"single_thread_executor", [](subject&) { (void)executors::single_thread_executor(); }},
         {"cached_thread_pool", [](subject&) { (void)executors::cached_thread_pool(); }},

@@ -74,6 +74,34 @@ void add_queue(std::vector<plain_entry_point>& to, const std::string& kind, Args
                       (void)queue.extract_if([](const element&) { return true; }, out, 2);
                   })});
     to.push_back({kind + ", clear", with_three([](Queue& queue) { queue.clear(); })});
+    to.push_back({kind + ", poll", with_three([](Queue& queue) { (void)queue.poll(); })});
+    to.push_back(
+        {kind + ", remove of the head", with_three([](Queue& queue) { (void)queue.remove(); })});
+    to.push_back({kind + ", element", with_three([](Queue& queue) { (void)queue.element(); })});
+    to.push_back({kind + ", contains_all",
+                  with_three([](Queue& queue) { (void)queue.contains_all(three); })});
+    to.push_back(
+        {kind + ", remove_all", with_three([](Queue& queue) { (void)queue.remove_all(three); })});
+    to.push_back(
+        {kind + ", retain_all", with_three([](Queue& queue) { (void)queue.retain_all(three); })});
+    to.push_back({kind + ", extract_first", with_three([](Queue& queue) {
+                      (void)queue.extract_first([](const element&) { return true; });
+                  })});
+    to.push_back(
+        {kind + ", for_each", with_three([](Queue& queue) { queue.for_each([](auto&&) {}); })});
+    to.push_back(
+        {kind + ", add_all", with_three([](Queue& queue) { (void)queue.add_all(three); })});
+    const std::string draining = kind + ", drain_to another queue";
+    to.push_back({draining, with_three([=](Queue& queue) {
+                      linked_blocking_queue<element> other;
+                      try {
+                          (void)queue.drain_to(other);
+                      } catch (...) {
+                          if (queue.size() + other.size() != 3) fail(draining + ": loses some");
+                          throw;
+                      }
+                      if (other.size() != 3) fail(draining + ": succeeded, without all");
+                  })});
 }
 
 /// Of the deque and the transfer queue alone, and queues from elements.
@@ -93,6 +121,70 @@ std::vector<plain_entry_point> particular_queues() {
          [] {
              linked_blocking_deque<element> own;
              own.put_first({});
+         }},
+        {"put_last",
+         [] {
+             linked_blocking_deque<element> own;
+             own.put_last({});
+         }},
+        {"offer_first_for",
+         [] {
+             linked_blocking_deque<element> own;
+             (void)own.offer_first_for({}, 1ms);
+         }},
+        {"offer_last_for",
+         [] {
+             linked_blocking_deque<element> own;
+             (void)own.offer_last_for({}, 1ms);
+         }},
+        {"add_first and add_last",
+         [] {
+             linked_blocking_deque<element> own;
+             own.add_first({});
+             own.add_last({});
+         }},
+        {"a deque as a stack",
+         [] {
+             linked_blocking_deque<element> own;
+             own.push({});
+             (void)own.pop();
+         }},
+        {"take_last and poll_last_for",
+         [] {
+             linked_blocking_deque<element> own(three);
+             (void)own.take_last();
+             (void)own.poll_last_for(1ms);
+             (void)own.poll_last();
+         }},
+        {"get_first and peek_last",
+         [] {
+             linked_blocking_deque<element> own(three);
+             (void)own.get_first();
+             (void)own.peek_last();
+         }},
+        {"for_each_descending",
+         [] {
+             linked_blocking_deque<element> own(three);
+             own.for_each_descending([](auto&&) {});
+         }},
+        {"try_transfer",
+         [] {
+             linked_transfer_queue<element> own;
+             (void)own.try_transfer(element());
+             (void)own.waiting_consumer_count();
+         }},
+        {"synchronous_queue, poll_for and drain_to",
+         [] {
+             synchronous_queue<element> own;
+             std::vector<element> out;
+             (void)own.poll_for(1ms);
+             (void)own.drain_to(out);
+         }},
+        {"to_string of a queue",
+         [] {
+             linked_blocking_queue<int> own;
+             own.add(1);
+             (void)own.to_string();
          }},
         {"remove_last_occurrence",
          [] {
@@ -137,6 +229,21 @@ std::vector<plain_entry_point> tasks_futures_and_times() {
          [] {
              future_task<std::string> own([] { return std::string(100, 'x'); });
              (void)own.run_and_reset();
+         }},
+        {"a future_task, with a hook and set_exception",
+         [] {
+             future_task<int> own([] { return 1; }, [](future_state) {});
+             auto result = own.get_future();
+             const auto error = std::make_exception_ptr(1);
+             (void)own.set_exception(error);
+             (void)result.exception();
+         }},
+        {"a future_task, cancelled",
+         [] {
+             future_task<int> own([] { return 1; });
+             auto result = own.get_future();
+             (void)result.cancel(true);
+             (void)result.wait_for(1ms);
          }},
         {"then, on what is complete",
          [] {

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -17,6 +18,7 @@
 #include <pthread.h>
 
 #include "support/ledger.hpp"
+#include "support/watched.hpp"
 #include "trust/faults.hpp"
 
 namespace cadre::testing {
@@ -74,11 +76,14 @@ pool_hooks quiet_hooks() {
 
 /// True if the pool runs a task, as soon as it has a place for one.
 bool works(executor_service& pool) {
-    for (;;) try {
-            return pool.submit([] { return 7; }).get() == 7;
-        } catch (const rejected_execution&) {
-            std::this_thread::sleep_for(1ms);
-        }
+    std::optional<int> answer;
+    await_fact([&] {
+        try {
+            answer = pool.submit([] { return 7; }).get();
+        } catch (const rejected_execution&) {}
+        return answer.has_value();
+    });
+    return answer == 7;
 }
 
 /// What a scenario is played with: tasks that keep their threads until all have been given away, so

@@ -39,8 +39,8 @@ public:
                 submit(i * share, (i + 1) * share);
                 --submitting;
             });
-        while (submitting > 0 && !(early_ && tasks_.settled() >= tasks_.size() / 2))
-            std::this_thread::sleep_for(1ms);
+        await_fact(
+            [&] { return submitting == 0 || (early_ && tasks_.settled() >= tasks_.size() / 2); });
         explained_ = finish(*pool_, end_);
         for (auto& each : threads) each.join();
         destroy_pool();

@@ -63,6 +63,9 @@ void perturb() {
 
 extern "C" {
 
+/// For a program that has points of its own: see race_points.cpp.
+void cadre_perturb() noexcept { perturb(); }
+
 long syscall(long number, ...) noexcept {
     static auto* const real = next<long(long, ...)>("syscall");
     va_list rest;

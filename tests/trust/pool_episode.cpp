@@ -178,6 +178,7 @@ void any_pool::disturb(unsigned long seed) {
         if (random() % 4 == 0) pool_->prestart_all_core_threads();
         if (random() % 8 == 0) pool_->purge();
         if (random() % 64 == 0) (void)pool_->snapshot();
+        // A pause, for the others are to get on between two of these.
         std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
     }
 }
@@ -206,8 +207,7 @@ std::string any_pool::play() {
     std::thread disturber([this, seed = random_()] { disturb(seed); });
     // Now and then the end comes while they still submit.
     const bool early = random_() % 3 == 0 && plan_.end != ending::destructor;
-    while (submitting > 0 && !(early && tasks_.settled() >= plan_.tasks / 4))
-        std::this_thread::sleep_for(100us);
+    await_fact([&] { return submitting == 0 || (early && tasks_.settled() >= plan_.tasks / 4); });
     explained_ = finish(*pool_, plan_.end);
     submitted_ = true;
     disturber.join();

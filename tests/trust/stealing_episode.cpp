@@ -35,8 +35,7 @@ public:
             for (std::size_t i = 0; i < kept_.size(); ++i) begin_family(i);
             submitted = true;
         });
-        while (!submitted && !(early_ && tasks_.settled() >= tasks_.size() / 4))
-            std::this_thread::sleep_for(100us);
+        await_fact([&] { return submitted || (early_ && tasks_.settled() >= tasks_.size() / 4); });
         explained_ = finish(*pool_, end_);
         outside.join();
         destroy_pool();

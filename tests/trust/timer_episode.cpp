@@ -43,10 +43,10 @@ public:
             submit(half, tasks_.size(), seed_ + 1, kept[1]);
             --submitting;
         });
-        while (submitting > 0 && !(early_ && tasks_.settled() >= tasks_.size() / 4)) {
+        await_fact([&] {
             if (remove_on_cancel_) pool_->resize(1 + static_cast<int>(++resized_ % 3), 4);
-            std::this_thread::sleep_for(200us);
-        }
+            return submitting == 0 || (early_ && tasks_.settled() >= tasks_.size() / 4);
+        });
         explained_ = finish(*pool_, end_);
         one.join();
         other.join();

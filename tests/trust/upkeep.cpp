@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "support/watchdog.hpp"
+#include "support/watched.hpp"
 
 namespace cadre::testing {
 namespace {
@@ -115,11 +116,11 @@ int idle(std::chrono::seconds time) {
     scheduled_thread_pool_executor timers(0);
     auto later = timers.schedule([] {}, 1h);
     // Some are still being made. What never sleeps is seen below.
-    for (const auto until = clock::now() + 30s; !all_others_sleep() && clock::now() < until;)
-        std::this_thread::sleep_for(10ms);
+    const auto until = clock::now() + 30s;
+    await_fact([&] { return all_others_sleep() || clock::now() >= until; });
     const auto before = processor_time();
     const auto began = clock::now();
-    std::this_thread::sleep_for(time);
+    std::this_thread::sleep_for(time);  // what the others use meanwhile is what is measured
     const auto used = processor_time() - before;
     const std::chrono::duration<double> took = clock::now() - began;
     const double share = std::chrono::duration<double>(used) / took * 100;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // src/work_stealing_deque.hpp, the very header: an owner that pushes and pops while two thieves
-// steal. Each element goes to one of them, who sees what the owner wrote before the push. And
-// WK-12, as work_stealing_queue.cpp has it: the owner pushes and then looks whether anybody sleeps,
-// a worker says that it sleeps and then looks whether there is anything. One of them sees the
-// other.
+// steal. Each element goes to one of them, who sees what the owner wrote before the push. Then an
+// owner that gives the deque back and another that takes it, as work_stealing_queue.cpp does with
+// its slots. And WK-12, as work_stealing_queue.cpp has it: the owner pushes and then looks whether
+// anybody sleeps, a worker says that it sleeps and then looks whether there is anything. One of
+// them sees the other.
 
 #include "simulated.hpp"
 
@@ -56,6 +57,47 @@ struct deque_suite : rl::test_suite<deque_suite, 3> {
     }
 };
 
+/// The flag of a slot: whoever sets it is the owner until it is cleared.
+template <bool gives_back_relaxed>
+struct owners_suite : rl::test_suite<owners_suite<gives_back_relaxed>, 3> {
+    struct element {
+        rl::var<int> taken;
+    };
+    detail::work_stealing_deque<element> deque;
+    detail::std::atomic<bool> has_owner = true;
+    element elements[2];
+
+    void before() {
+        for (element& e : elements) VAR(e.taken) = 0;
+        deque.make_room();
+    }
+    void take(element* e) {
+        if (e) VAR(e->taken) = VAR(e->taken) + 1;
+    }
+    void thread(unsigned index) {
+        if (index == 0) {
+            deque.push(&elements[0]);
+            has_owner.store(false, gives_back_relaxed ? rl::mo_relaxed : rl::mo_release);
+        } else if (index == 1) {
+            if (has_owner.exchange(true, rl::mo_acquire)) {  // none to be had: it works without
+                VAR(elements[1].taken) = 1;
+                return;
+            }
+            deque.make_room();
+            deque.push(&elements[1]);
+            take(deque.pop());
+            take(deque.pop());
+        } else {
+            bool lost = false;
+            take(deque.steal(lost));
+        }
+    }
+    void after() {
+        while (element* e = deque.pop()) take(e);
+        for (element& e : elements) RL_ASSERT(VAR(e.taken) == 1);
+    }
+};
+
 struct sleeper_suite : rl::test_suite<sleeper_suite, 2> {
     struct element {};
     detail::work_stealing_deque<element> deque;
@@ -88,6 +130,8 @@ void check_deque(runner& r) {
     r.finds<deque_suite>("work-stealing deque without sequential consistency",
                          given::no_sequential);
     r.finds<deque_suite>("work-stealing deque with relaxed orders", given::nothing);
+    r.passes<owners_suite<false>>("work-stealing deque: one owner after the other, a thief");
+    r.finds<owners_suite<true>>("work-stealing deque given back with a relaxed order");
     r.passes<sleeper_suite>("work-stealing deque: a push against a worker that goes to sleep");
     r.finds<sleeper_suite>("a push and a sleep without sequential consistency",
                            given::no_sequential);

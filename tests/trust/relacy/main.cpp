@@ -15,5 +15,6 @@ int main(int count, char** arguments) {
     check_fifo(r);
     check_memory(r);
     check_future(r);
+    check_handover(r);
     return r.report();
 }

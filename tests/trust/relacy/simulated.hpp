@@ -207,6 +207,7 @@ private:
 void check_deque(runner& r);
 void check_fifo(runner& r);
 void check_future(runner& r);
+void check_handover(runner& r);
 void check_memory(runner& r);
 void check_parker(runner& r);
 

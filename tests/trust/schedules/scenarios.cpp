@@ -72,6 +72,21 @@ void execute_against_shutdown_now() {
     expect(f.destroyed == 1, "the task is gone, once");
 }
 
+/// The submitter is a task of the pool, so its second look is at its own deque. What is returned is
+/// run here: the submitter, if it is among that, is refused.
+void nested_execute_against_shutdown_now() {
+    fate f;
+    bool accepted = false;
+    {
+        cadre::work_stealing_pool pool({.parallelism = 1});
+        pool.execute([&] { accepted = execute(pool, f); });
+        for (auto& returned : pool.shutdown_now()) returned();
+        pool.await_termination(std::chrono::nanoseconds::max());
+    }
+    expect(f.ran == (accepted ? 1 : 0), "ran or returned if accepted, once");
+    expect(f.destroyed == 1, "the task is gone, once");
+}
+
 void shutdown_now_against_a_task_that_waits() {
     cadre::linked_blocking_queue<int> empty;
     cadre::thread_pool_executor pool(one_thread());
@@ -176,6 +191,25 @@ void throwing_task_against_submit() {
         pool.execute(told(f));
     }
     expect(f.ran == 1, "the worker that died was replaced");
+}
+
+/// There is no thread for its successor, nor for whoever ends the pool meanwhile: the worker goes
+/// on.
+void throwing_task_against_the_end() {
+    std::array<fate, 2> f;
+    cadre::linked_blocking_queue<int> may_throw;
+    {
+        cadre::thread_pool_executor pool(one_thread());
+        pool.execute([&] {
+            may_throw.take();
+            throw std::runtime_error("as planned");
+        });
+        for (fate& each : f) pool.execute(told(each));
+        pool.set_thread_factory([](auto) -> cadre::thread { throw std::bad_alloc(); });
+        may_throw.put(1);
+    }
+    for (const fate& each : f)
+        expect(each.ran == 1, "what was accepted ran, for there was a thread");
 }
 
 void resize_against_submit() {
@@ -372,6 +406,7 @@ struct scenario {
 constexpr scenario scenarios[] = {
     {"SH-01", 60, execute_against_shutdown_now},
     {"SH-01, a task that waits", 60, shutdown_now_against_a_task_that_waits},
+    {"SH-02, of a task's own", 60, nested_execute_against_shutdown_now},
     {"SH-02", 80, execute_against_shutdown},
     {"SH-03", 50, use_and_destroy},
     {"SH-06", 90, take_against_drain},
@@ -379,6 +414,7 @@ constexpr scenario scenarios[] = {
     {"SH-13, no future", 80, execute_against_shutdown_of_a_scheduler},
     {"WK-01", 100, submit_against_the_last_worker_leaving},
     {"WK-05", 90, throwing_task_against_submit},
+    {"WK-06", 110, throwing_task_against_the_end},
     {"WK-09", 100, resize_against_submit},
     {"IN-01", 20, interrupt_against_take},
     {"IN-03", 20, cancel_against_the_end_of_the_run},
