@@ -58,13 +58,15 @@ tsan: setup ## build with ThreadSanitizer, and all tests
 debug: setup ## build without optimisation, and all tests
 	$(call build_and_test,debug)
 
+bench: run = bench/run $(if $(WORKLOADS),--workloads '$(WORKLOADS)') $(if $(PEERS),--peers '$(PEERS)') \
+    $(if $(ROUNDS),--rounds '$(ROUNDS)') $(foreach vary,$(VARY),--vary '$(vary)') $(ARGS)
 bench: ## cadre beside its peers (WORKLOADS=W1,growth ROUNDS=15 PEERS=cadre,jdk VARY=workers=3,4)
 	@tools/setup.sh bench
+	@$(run) --check
 	cmake --preset bench
 	cmake --build --preset bench
-	bench/run $(if $(WORKLOADS),--workloads '$(WORKLOADS)') $(if $(PEERS),--peers '$(PEERS)') \
-	    $(if $(ROUNDS),--rounds $(ROUNDS)) $(foreach vary,$(VARY),--vary '$(vary)') $(ARGS)
 	$(if $(WORKLOADS),,bench/headers)
+	$(run)
 
 microbench: setup ## benchmarks of single parts (ARGS="--benchmark_filter=...")
 	cmake --preset bench
@@ -88,7 +90,7 @@ interop: setup ## our config sources and stand-ins with servers and clients of o
 models: setup ## the protocols, checked by exhaustion: all of models/
 	models/check
 
-mutants: setup ## plants some fifty bugs, one at a time, and expects the tests to see each
+mutants: setup ## plants some hundred bugs, one at a time, and expects the tests to see each
 	tools/mutants.py $(ARGS)
 
 fuzz: setup ## each target of tests/fuzz for SECONDS (60), or TARGETS="yaml cron" alone

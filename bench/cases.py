@@ -32,6 +32,23 @@ PARAMETERS = {
 }
 
 
+WORDS = {"order": ("made", "shuffled"), "queued": ("meanwhile", "first")}
+MAY_BE_0 = {"pause_us", "capture"}
+NEEDS = {"pause_us": "burst", "long_ns": "long_every", "long_every": "long_ns"}
+
+
+# What peers answer that is longer than no time at all, in seconds.
+TIMES = {"seconds", "insert_s", "cancel_s", "fill_s", "drain_s", "monitored_s"}
+
+
+def wrong_value(key, value):
+    """Why a parameter cannot have it; nothing if it can."""
+    if key in WORDS:
+        return "" if value in WORDS[key] else f"must be {' or '.join(WORDS[key])}"
+    least = 0 if key in MAY_BE_0 else 1
+    return "" if isinstance(value, int) and value >= least else f"must be a number from {least} on"
+
+
 def is_ours(peer):
     return peer == "cadre" or peer.startswith("cadre_")
 
@@ -101,6 +118,19 @@ class Case:
             growth="",
         )
 
+    def impossible(self):
+        """Why nobody can play it; nothing if it can be played."""
+        for key, needed in NEEDS.items():
+            if key in self.parameters and needed not in self.parameters:
+                return f"{key} means nothing without {needed}"
+        producers, tasks = self.parameters.get("producers", 1), self.parameters.get("tasks", 1)
+        burst, every = self.parameters.get("burst", tasks), self.parameters.get("long_every", 0)
+        if "producers" in self.parameters and min(tasks, burst) < producers:
+            return f"{min(tasks, burst)} tasks at once are too few for {producers} producers"
+        if min(tasks, burst) // producers < every:
+            return f"no producer gives {every} tasks at once, the last of which would be long"
+        return ""
+
 
 def variants(chosen, vary):
     """Each case with every combination of `vary`: `{"workers": [3, 4], "capture": [8]}`."""
@@ -108,7 +138,9 @@ def variants(chosen, vary):
         return chosen
     combinations = [dict(zip(vary, values)) for values in itertools.product(*vary.values())]
     made = [case.variant(c) for case in chosen if not case.only_growth for c in combinations]
-    return [case for case in made if case]
+    # Two cases of which the variants are the same are one: those of W1, if the workers are told.
+    first = {case.command(): case for case in reversed(made) if case}
+    return [case for case in made if case and case is first[case.command()]]
 
 
 def short(parameters, much_shorter=False):
@@ -155,11 +187,20 @@ def percentile(field, percent):
     return Measure(title, "µs", LESS, lambda a, q: a[f"{field}_percentiles"][percent])
 
 
+def long_tasks(asked):
+    """How many there are: each producer counts its share of each burst anew."""
+    every, producers = asked.get("long_every", 0), asked.get("producers", 1)
+    if not every:
+        return 0
+    own = asked["tasks"] // producers
+    own_burst = asked.get("burst", asked["tasks"]) // producers
+    return producers * (own // own_burst * (own_burst // every) + own % own_burst // every)
+
+
 def with_ideal_time(answer, asked):
     """What the work would take if nothing else took any."""
-    every = asked.get("long_every", 0)
-    some = asked["tasks"] // every if every else 0
-    work_ns = (asked["tasks"] - some) * asked["work_ns"] + some * asked.get("long_ns", 0)
+    some = long_tasks(asked)
+    work_ns = (asked["tasks"] - some) * asked["work_ns"] + some * asked.get("long_ns", 1000)
     at_once = min(asked["workers"], len(os.sched_getaffinity(0)))
     return answer | {"ideal_s": work_ns * 1e-9 / at_once}
 

@@ -72,13 +72,15 @@ def document(title, height, body, note):
     )
 
 
-def note_of(results, case):
-    stored = results["cases"][case.name]
-    machine = stored["machine"]
-    return (
-        f"{stored['date'][:10]}, {machine['processors']} × {machine['processor']}, "
-        f"{machine['system'].split(',')[0]}"
-    )
+def note_of(results, shown):
+    """When and where it was measured: all of it, for what was not played again keeps its figures."""
+    stored = [results["cases"][case.name] for case in shown]
+    dates = sorted({one["date"][:10] for one in stored})
+    machines = [
+        f"{one['processors']} × {one['processor']}, {one['system'].split(',')[0]}"
+        for one in (case["machine"] for case in stored)
+    ]
+    return ", ".join([" and ".join(dates), " and ".join(dict.fromkeys(machines))])
 
 
 def bars(title, case_measures, results, palette):
@@ -108,7 +110,8 @@ def bars(title, case_measures, results, palette):
             body.append(text(left + high * scale + 8, y + 17, report.shown(median)))
             y += row
         y += 12
-    note = note_of(results, case_measures[0][1]) + "; medians, the thin line is the middle half"
+    note = note_of(results, [case for _, case, _ in case_measures])
+    note += "; medians, the thin line is the middle half"
     return document(title, y + 28, body, note)
 
 
@@ -166,7 +169,8 @@ def steps(low, high):
 
 
 def growth(title, x_name, points, results, palette):
-    """The last measure of each point, for the peers that played them all or nearly all."""
+    """The last measure of each point, for the peers that played them all or nearly all; nothing if
+    there is none."""
     measure = points[0].measures[-1]
     by_size = {case.size: cases.medians(results, case, measure) for case in points}
     curves = collections.defaultdict(list)
@@ -174,6 +178,8 @@ def growth(title, x_name, points, results, palette):
         for peer, value in by_size[size].items():
             curves[peer].append((size, value))
     curves = {peer: curve for peer, curve in curves.items() if len(curve) >= len(points) - 1}
+    if not curves:
+        return None
     y_values = steps(
         min(y for curve in curves.values() for _, y in curve),
         max(y for curve in curves.values() for _, y in curve),
@@ -184,7 +190,7 @@ def growth(title, x_name, points, results, palette):
     for peer, curve in curves.items():
         axes.curve(curve, palette[peer])
     axes.legend(sorted(curves, key=lambda p: -curves[p][-1][1]), palette)
-    return document(title, 410, axes.body, note_of(results, points[0]) + "; medians")
+    return document(title, 410, axes.body, note_of(results, points) + "; medians")
 
 
 def distribution(case, field, x_name, y_name, results, palette):
@@ -203,7 +209,7 @@ def distribution(case, field, x_name, y_name, results, palette):
     for peer, curve in curves.items():
         axes.curve([(late, percent) for percent, late in enumerate(curve[:100])], palette[peer])
     axes.legend(sorted(curves, key=lambda p: curves[p][50]), palette)
-    return document(case.title, 410, axes.body, note_of(results, case) + "; medians of the rounds")
+    return document(case.title, 410, axes.body, note_of(results, [case]) + "; medians of the rounds")
 
 
 BARS = {
@@ -248,6 +254,8 @@ def draw(played, results, directory):
             found = by_name[case]
             made[name] = distribution(found, field, x_name, y_name, results, palette)
     for name, picture in made.items():
+        if not picture:
+            continue
         path = directory / f"bench_{name}.svg"
         path.write_text(picture)
         yield path

@@ -86,6 +86,9 @@ final class FootprintWork {
     String idle() throws Exception {
         int workers = asked.number("workers", 100);
         int span = asked.number("idle_ms", 500);
+        ExecutorService first = pools.make(1, 1);
+        first.submit(() -> { }).get();
+        Measure.end(first);
         double before = Measure.residentBytes();
         ExecutorService pool = pools.make(workers, workers);
         var allAreHere = new CountDownLatch(workers);

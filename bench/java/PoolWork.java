@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -7,6 +8,7 @@ import java.util.concurrent.RejectedExecutionHandler;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
+import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
 /** What bench/peer/pool_work.hpp is for C++. */
@@ -35,7 +37,7 @@ final class PoolWork {
             var others = new Thread[producers - 1];
             long begin = System.nanoTime();
             for (int i = 0; i < others.length; ++i) {
-                others[i] = new Thread(() -> produce.accept(now / producers));
+                others[i] = pools.newThread(() -> produce.accept(now / producers));
                 others[i].start();
             }
             produce.accept(now / producers);
@@ -119,14 +121,12 @@ final class PoolWork {
     String submit() throws Exception {
         int tasks = asked.number("tasks", 500_000);
         ExecutorService pool = pools.make(workers, tasks);
+        IntFunction<Callable<Integer>> maker = Carrying.returning(asked.number("capture", 0));
         @SuppressWarnings("unchecked")
         Future<Integer>[] results = new Future[tasks];
         long sum = 0;
         long begin = System.nanoTime();
-        for (int i = 0; i < tasks; ++i) {
-            int value = i & 7;
-            results[i] = pool.submit(() -> value);
-        }
+        for (int i = 0; i < tasks; ++i) results[i] = pool.submit(maker.apply(i & 7));
         for (Future<Integer> result : results) sum += result.get();
         double took = Measure.secondsSince(begin);
         Measure.end(pool);

@@ -42,7 +42,12 @@ final class Pools implements Carrying.Tally {
     private ExecutorService make(int workers, BlockingQueue<Runnable> queue,
                                  RejectedExecutionHandler handler) {
         return new ThreadPoolExecutor(workers, workers, 0, TimeUnit.SECONDS, queue,
-                body -> new PoolThread(body, newCounter()), handler);
+                this::newThread, handler);
+    }
+
+    /** A thread that may run tasks: of a pool, or one that gives tasks and runs some itself. */
+    Thread newThread(Runnable body) {
+        return new PoolThread(body, newCounter());
     }
 
     private BlockingQueue<Runnable> queue(int room) {
@@ -55,7 +60,7 @@ final class Pools implements Carrying.Tally {
         return made;
     }
 
-    /** Counts for the thread it is called on: a worker, or the only caller that runs tasks. */
+    /** Counts for the thread it is called on; of those that are not made here there may be one. */
     @Override
     public void bump(long by) {
         Thread current = Thread.currentThread();
