@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two flags beside the number work as in small_mutex: whoever has to sleep marks the word
-// `contended` first, and takes it as contended when it wakes, for there may be others; so an
-// unlock() that does not find the mark knows that nobody sleeps. The lower half of the word, which
-// holds the flags, serves as the futex. If the number changes between look and sleep, the sleeper
-// returns at once and looks again.
+// Whoever has to sleep says so first (asleep_), and says it again when it has got the word, for
+// there may be others; so an unlock() that is told of nobody makes no call of the system. One that
+// looked just before it was told, and unlocks just after the sleeper's last look at the word, wakes
+// nobody: an atomic operation in unlock() would spare that, and cost every putter more than the
+// rest of a put. So nobody sleeps for longer than a millisecond. To come to that, a holder must
+// have lost its processor, for the sleeper has spun for microseconds before.
+//
+// The lower half of the word, which holds the flag, serves as the futex. If the number changes
+// between look and sleep, the sleeper returns at once and looks again.
 
 #include <cadre/detail/locked_index.hpp>
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <thread>
 
 #include "futex.hpp"
@@ -35,19 +40,18 @@ std::uint64_t locked_index::lock_slowly() noexcept {
         if (pauses == most_pauses) std::this_thread::yield();
         pauses = std::min(2 * pauses, most_pauses);
         std::uint64_t seen = word_.load(std::memory_order_relaxed);
-        if ((seen & flags) == 0 &&
-            word_.compare_exchange_weak(seen, seen | taken, std::memory_order_acquire))
-            return seen >> flag_bits;
+        if ((seen & taken) == 0 && try_take(seen)) return seen >> flag_bits;
     }
-    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    constexpr std::chrono::milliseconds longest_sleep(1);
     for (;;) {
-        const bool was_free = (seen & taken) == 0;
-        const std::uint64_t marked = seen | taken | contended;
-        if (seen != marked && !word_.compare_exchange_weak(seen, marked, std::memory_order_acquire))
+        asleep_.store(true);
+        std::uint64_t seen = word_.load();
+        if ((seen & taken) == 0) {
+            if (try_take(seen)) return seen >> flag_bits;
             continue;
-        if (was_free) return seen >> flag_bits;
-        futex_wait(futex_word(), static_cast<std::uint32_t>(marked), forever);
-        seen = word_.load(std::memory_order_relaxed);
+        }
+        futex_wait(futex_word(), static_cast<std::uint32_t>(seen),
+                   std::chrono::steady_clock::now() + longest_sleep);
     }
 }
 

@@ -154,7 +154,7 @@ inline bool thread_pool_core::take_at_once(worker& w, task& next) noexcept {
                          : take_successor(w, next);
     if (w.way.is_owed()) w.way.give(pace_);
     std::uint64_t index = 0;
-    if (!may_take_at_once(w) || !fifo_->try_take(next, index)) return false;
+    if (!may_take_at_once(w) || !fifo_->try_take_at_once(next, index)) return false;
     w.way.took(index, pace_);
     return static_cast<bool>(next);
 }

@@ -200,10 +200,10 @@ bool work_stealing_queue::has_nested_work() const noexcept {
 }
 
 bool work_stealing_queue::has_work_meanwhile() const noexcept {
-    return has_nested_work() || (!room_.has_idle() && outside_.size() > 0);
+    return has_nested_work() || (!room_.has_idle() && !outside_.empty());
 }
 
-bool work_stealing_queue::empty() const { return !has_nested_work() && outside_.size() == 0; }
+bool work_stealing_queue::empty() const { return !has_nested_work() && outside_.empty(); }
 
 std::size_t work_stealing_queue::size() const {
     std::size_t total = outside_.size();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -163,6 +164,38 @@ TEST(fifo_queue, bursts_of_growing_length_lose_nothing) {
         for (auto& thread : threads) thread.join();
         now.expect_each_once();
         EXPECT_TRUE(queue.empty());
+    }
+}
+
+// As a pool is ended: whoever brings a task looks at the state afterwards; whoever changes the
+// state looks at the queue afterwards.
+TEST_P(fifo_queue_visitors, see_what_was_put_or_are_seen_by_who_put_it) {
+    const auto queue = make();
+    std::vector<parcel> drained;
+    const std::vector<std::function<bool()>> looks = {
+        [&] { return queue->empty(); },
+        [&] { return queue->size() == 0; },
+        [&] { return !queue->poll(); },
+        [&] { return queue->drain_to(drained) == 0; },
+    };
+    std::size_t round = 0;
+    std::atomic<bool> over = false;
+    bool was_over = false;
+    bool found_nothing = false;
+    race put_and_look({[&] {
+                           queue->put({0, 0});
+                           was_over = over;
+                       },
+                       [&] {
+                           over = true;
+                           found_nothing = looks[round % looks.size()]();
+                       }});
+    for (rounds r(40000); r.another(); ++round) {
+        over = false;
+        put_and_look.play();
+        ASSERT_TRUE(was_over || !found_nothing);
+        queue->clear();
+        drained.clear();
     }
 }
 

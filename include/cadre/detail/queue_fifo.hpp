@@ -35,6 +35,9 @@ namespace cadre::detail {
 /// but a tail that was read earlier may be too far on. From then on head_ says so, for good: takers
 /// do without known_tail_, and who claims more than one holds tail_.
 ///
+/// A put may be over for its putter a little before others see the tail that it has left. They see
+/// that tail_ is taken, and so wait before they believe that there is nothing.
+///
 /// Those who find nothing, or no room, sleep in a wait_room. A putter calls a taker while it holds
 /// tail_, which a taker takes for its last look. A taker publishes room by the exchange of head_,
 /// which is sequentially consistent, and calls a putter after that.
@@ -55,7 +58,10 @@ public:
     T take() override { return std::move(*remove_within(no_limit)); }
     std::optional<T> poll() override {
         std::uint64_t index = 0;
-        return claim_head(index) ? std::optional<T>(taken(index)) : std::nullopt;
+        do {
+            if (claim_head(index)) return taken(index);
+        } while (!is_empty());
+        return std::nullopt;
     }
     std::optional<T> poll_for(std::chrono::nanoseconds timeout) override {
         return remove_within(timeout);
@@ -65,8 +71,9 @@ public:
         for (;;) {
             const std::uint64_t head = head_.load();
             const std::uint64_t tail = tail_.load();
-            if (head_.load() >> head_shift == head >> head_shift)
-                return tail - (head >> head_shift);
+            if (head_.load() >> head_shift != head >> head_shift) continue;
+            if (tail != head >> head_shift) return tail - (head >> head_shift);
+            if (is_empty()) return 0;
         }
     }
     std::size_t remaining_capacity() const override {
@@ -74,7 +81,7 @@ public:
         return capacity == npos ? npos : capacity - std::min(capacity, size());
     }
     std::size_t drain_to(std::vector<T>& out, std::size_t max = npos) override {
-        make_room(out, std::min(max, size()));
+        make_room(out, std::min(max, settled_size()));
         const auto [first, last] = claim_many(std::min(max, out.capacity() - out.size()));
         for (auto i = first; i != last; ++i) out.push_back(slots_.at(i).take());
         many_left(max == npos);
@@ -140,10 +147,14 @@ public:
     /// Moves the head into x; false, with x untouched, if there is none.
     bool try_take(T& x) noexcept {
         std::uint64_t index = 0;
-        return try_take(x, index);
+        do {
+            if (try_take_at_once(x, index)) return true;
+        } while (!is_empty());
+        return false;
     }
-    /// The same; index: its running number.
-    bool try_take(T& x, std::uint64_t& index) noexcept {
+    /// The same; index: its running number. May also be false while something is being put, or has
+    /// just been: for those who look again before they believe it.
+    bool try_take_at_once(T& x, std::uint64_t& index) noexcept {
         if (!claim_head(index)) return false;
         slots_.at(index).take_to(x);
         left(index);
@@ -312,6 +323,19 @@ private:
             if (head_.compare_exchange_weak(seen, seen + one)) return true;
         }
     }
+    /// A put that has returned is seen, even by who knows of it only by what the putter did not
+    /// see.
+    bool is_empty() const noexcept {
+        for (;;) {
+            const std::uint64_t head = head_.load() >> head_shift;
+            if (tail_.load() != head) return false;
+            if (tail_.settled() == head && head_.load() >> head_shift == head) return true;
+        }
+    }
+    std::size_t settled_size() const noexcept {
+        const std::uint64_t head = head_.load() >> head_shift;
+        return tail_.settled() - head;  // perhaps of more than are left
+    }
     /// Makes up to `max` elements, from the head on, the caller's own.
     std::pair<std::uint64_t, std::uint64_t> claim_many(std::uint64_t max) noexcept {
         const index_scope tail(tail_);  // so head_ is open
@@ -342,7 +366,7 @@ private:
         if (all) slots_.trim();
     }
     // What putters write, what takers write and what seldom changes lie apart.
-    alignas(64) locked_index tail_;
+    alignas(64) mutable locked_index tail_;  // settled() may have to take it
     // The head, or an earlier one. Written under tail_; relaxed, for it is a hint to all others.
     std::atomic<std::uint64_t> known_head_ = 0;
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // queue_fifo.hpp: try_insert, claim_head with claim_slowly, and the standstill of extract_at, which
-// closes the gap towards either end, restated on the very locked_index.hpp (whose sleep,
-// lock_slowly of locked_index.cpp, is restated too). A putter, a taker and a thread that takes from
-// the middle: each element goes to one, who sees what the putter wrote.
+// closes the gap towards either end, restated on the very locked_index.hpp (where Relacy yields
+// instead of the sleep in lock_slowly of locked_index.cpp, which is timed). A putter, a taker and a
+// thread that takes from the middle: each element goes to one, who sees what the putter wrote. And
+// a putter that looks whether the pool has ended, while somebody ends it and looks whether the
+// queue is empty: one sees the other.
 
 #include "simulated.hpp"
 
@@ -12,18 +14,13 @@
 namespace cadre::detail {
 
 ::std::uint64_t locked_index::lock_slowly() noexcept {
-    ::std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
-        const bool was_free = (seen & taken) == 0;
-        const ::std::uint64_t marked = seen | taken | contended;
-        if (seen != marked && !word_.compare_exchange_weak(seen, marked, std::memory_order_acquire))
-            continue;
-        if (was_free) return seen >> flag_bits;
-        futex_wait(word_, marked);
-        seen = word_.load(std::memory_order_relaxed);
+        ::std::uint64_t seen = word_.load();
+        if ((seen & taken) == 0 && try_take(seen)) return seen >> flag_bits;
+        rl::yield(1, RL_INFO);
     }
 }
-void locked_index::wake_one() noexcept { futex_wake_one(word_); }
+void locked_index::wake_one() noexcept {}
 
 }  // namespace cadre::detail
 
@@ -31,7 +28,13 @@ namespace cadre::relacy {
 
 namespace {
 
-enum class fifo_bug { none, head_left_open, old_tail_believed, tail_told_late };
+enum class fifo_bug {
+    none,
+    head_left_open,
+    old_tail_believed,
+    tail_told_late,
+    number_believed_amid_put
+};
 
 template <fifo_bug bug>
 class fifo {
@@ -48,6 +51,15 @@ public:
     int take() {
         std::uint64_t index = 0;
         return claim_head(index) ? static_cast<int>(VAR(slots[index])) : 0;
+    }
+    bool empty() {
+        for (;;) {
+            const std::uint64_t head = head_.load();
+            const std::uint64_t tail = tail_.load();
+            if (tail != head >> head_shift) return false;
+            if (bug == fifo_bug::number_believed_amid_put) return true;
+            if (tail_.settled() == tail && head_.load() >> head_shift == tail) return true;
+        }
     }
     /// The last one: with what is before it moved up, or by moving the tail back.
     int extract_last(bool by_tail) {
@@ -144,6 +156,30 @@ struct fifo_suite : rl::test_suite<fifo_suite<bug, by_tail>, 3> {
     }
 };
 
+/// confirm_queued() and try_terminate() of a pool whose only worker is about to leave.
+template <fifo_bug bug>
+struct end_suite : rl::test_suite<end_suite<bug>, 2> {
+    fifo<bug> queue;
+    detail::std::atomic<bool> ended = false;
+    rl::var<int> left_to_others;
+    rl::var<int> found_empty;
+
+    void before() {
+        VAR(left_to_others) = 0;
+        VAR(found_empty) = 0;
+    }
+    void thread(unsigned index) {
+        if (index == 0) {
+            queue.insert(1);
+            if (!ended.load()) VAR(left_to_others) = 1;
+        } else {
+            ended.store(true);
+            if (queue.empty()) VAR(found_empty) = 1;
+        }
+    }
+    void after() { RL_ASSERT(!(VAR(left_to_others) == 1 && VAR(found_empty) == 1)); }
+};
+
 }  // namespace
 
 void check_fifo(runner& r) {
@@ -151,6 +187,11 @@ void check_fifo(runner& r) {
         "FIFO queue: a putter, a taker, one who takes from the middle");
     r.passes<fifo_suite<fifo_bug::none, true>>(
         "FIFO queue: a putter, a taker, one who moves the tail back");
+    r.passes<end_suite<fifo_bug::none>>("FIFO queue: a put, and a look whether all is over");
+    r.finds<end_suite<fifo_bug::number_believed_amid_put>>(
+        "FIFO queue found empty amid a put, by its number alone");
+    r.finds<end_suite<fifo_bug::none>>("FIFO queue taken without sequential consistency",
+                                       given::no_sequential);
     r.finds<fifo_suite<fifo_bug::head_left_open, false>>("FIFO queue whose head is left open");
     r.finds<fifo_suite<fifo_bug::old_tail_believed, true>>(
         "FIFO queue whose takers believe an old tail");
