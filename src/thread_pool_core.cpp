@@ -56,6 +56,8 @@ bool thread_pool_core::add_worker(task* first, limit within) {
             // Those who wait for a place may have counted on this one. Workers would see to them.
             if (pool.control_.load().workers() == 0) pool.nudge_submitters();
             pool.try_terminate();
+            // So may whoever closes the pool. A worker that leaves looks after all else.
+            if (pool.closing_.load() && !pool.is_called_inside()) pool.drop_stranded();
         }
     } counted{*this};
 

@@ -476,6 +476,31 @@ TEST(thread_pool_failures, the_destructor_ends_when_the_last_worker_dies_and_can
     expect_end_without_workers([](auto& pool) { pool.reset(); });
 }
 
+// WK-06
+TEST(thread_pool_failures, close_ends_though_the_thread_that_was_on_its_way_is_refused) {
+    uncaught_log log;
+    gate may_refuse;
+    std::atomic<int> asked = 0;
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .thread_factory =
+                                   [&](const std::function<void()>&) {
+                                       if (++asked == 2) may_refuse.wait();
+                                       return thread();
+                                   },
+                               .hooks = {.uncaught_exception = log.hook()}});
+    future<void> queued;
+    thread submitter([&] { queued = pool.submit([] {}); });
+    EXPECT_TRUE(eventually([&] { return asked == 2; }));
+    waiting_call ending([&] { pool.close(); });
+    EXPECT_FALSE(ending.is_over());
+    may_refuse.open();
+    submitter.join();
+    EXPECT_TRUE(queued.wait_for(guard)) << "nobody drops what nobody can run";
+    EXPECT_TRUE(ending.returned());
+    EXPECT_TRUE(queued.is_cancelled());
+    EXPECT_EQ(log.size(), 1) << "that tasks were dropped";
+}
+
 TEST(thread_pool_failures, a_factory_that_drops_the_body_is_an_error_for_the_submitter) {
     thread_pool_executor pool({.core_pool_size = 1, .thread_factory = [](auto body) {
                                    body = nullptr;
