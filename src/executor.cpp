@@ -55,6 +55,7 @@ void batch::completed(std::size_t index) noexcept {
 }
 
 std::optional<std::size_t> batch::next_completed(steady_time deadline) {
+    if (deadline != steady_time::min()) run_deferred_completions();
     std::unique_lock lock(mutex_);
     const auto has_one = [this] { return next_done_ < done_.size(); };
     if (deadline == steady_time::min()) {  // a look, no wait

@@ -153,6 +153,7 @@ void future_core::wait() const {
         run_deferred_completions();
         const future_core* first = &chain.first();
         while (!is_done() && self.helper && self.helper->run_in_place(*first)) {
+            run_deferred_completions();  // for what was run here may have put off some
             if (!is_done()) self.throw_if_interrupted();  // others may be run meanwhile, for long
             first = &chain.first();
         }

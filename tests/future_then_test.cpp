@@ -403,6 +403,50 @@ TEST(future_then, may_be_waited_for_with_a_limit_by_a_continuation_that_put_it_o
     EXPECT_EQ(waited_for, 40);
 }
 
+/// Runs `body` inside so many continuations that those of tasks which complete in there are put
+/// off.
+void deep_inside_continuations(std::function<void()> body, int depth = 16) {
+    if (depth == 0) return body();
+    future_task task([] {});
+    const future inner =
+        task.get_future().then([=] { deep_inside_continuations(body, depth - 1); });
+    task();
+}
+
+TEST(future_then, is_not_put_off_by_a_task_that_is_run_amid_a_wait_until_that_is_over) {
+    const auto pool = executors::work_stealing_pool(1);
+    const auto elsewhere = executors::fixed_thread_pool(1);
+    future outer = pool->submit([&] {
+        deep_inside_continuations([&] {
+            const shared_future after = pool->submit([] {}).then([] {}).share();
+            future waits_for_it = elsewhere->submit([after] { after.wait(); });
+            EXPECT_TRUE(eventually([&] { return waits_for_it.state() != future_state::pending; }));
+            waits_for_it.wait();
+        });
+    });
+    EXPECT_TRUE(outer.wait_for(guard));
+    outer.cancel(true);
+}
+
+TEST(future_then, is_not_put_off_until_an_invoke_any_is_over) {
+    const auto pool = executors::fixed_thread_pool(1);
+    const auto elsewhere = executors::fixed_thread_pool(2);
+    future outer = pool->submit([&] {
+        deep_inside_continuations([&] {
+            future_task task([] {});
+            const shared_future after = task.get_future().then([] {}).share();
+            task();
+            const auto waits_for_it = [after] {
+                after.wait();
+                return 1;
+            };
+            EXPECT_EQ(elsewhere->invoke_any(std::vector(2, waits_for_it)), 1);
+        });
+    });
+    EXPECT_TRUE(outer.wait_for(guard));
+    outer.cancel(true);
+}
+
 TEST(future_then, takes_a_pointer_to_a_member) {
     struct answer {
         int value = 42;
