@@ -101,6 +101,16 @@ TEST(execution, sends_the_refusal_of_an_executor_as_an_error) {
     EXPECT_THROW(ex::sync_wait(ex::schedule(as_scheduler(pool))), rejected_execution);
 }
 
+TEST(execution, sends_the_failure_to_keep_an_executor_as_an_error) {
+    struct unkept_executor : inline_executor {
+        std::shared_ptr<const void> kept() const override { throw std::bad_alloc(); }
+    } unkept;
+    noted_end seen;
+    auto operation = ex::connect(ex::schedule(as_scheduler(unkept)), noting_receiver{&seen});
+    ex::start(operation);
+    EXPECT_EQ(seen, noted_end{.errors = 1});
+}
+
 TEST(execution, stops_what_a_policy_discards_at_once) {
     thread_pool_executor pool({.core_pool_size = 1, .rejection = discard_policy{}});
     pool.shutdown();

@@ -135,8 +135,9 @@ public:
         if (stop_token_of(receiver_).stop_requested()) return stop();
         const handover here;
         try {
+            task ticket(operation_ticket(*this, here));
             const auto needed = where_.kept();
-            where_.execute(task(operation_ticket(*this, here)));
+            where_.execute(std::move(ticket));
         } catch (...) {
             if (here.was_dropped()) sx::set_error(std::move(receiver_), std::current_exception());
             return;
