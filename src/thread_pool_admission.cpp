@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <cadre/context.hpp>
+#include <cadre/detail/schedule_point.hpp>
 #include <cadre/errors.hpp>
 
 #include "coarse_stamp.hpp"
@@ -131,11 +132,14 @@ void thread_pool_core::execute(task&& t, thread_pool_executor& face) {
 /// In short what admission and rejection come to for most tasks of a pool that is saturated and has
 /// its callers run what it rejects. One that is no future's needs no identity then.
 inline bool thread_pool_core::is_for_the_caller(const task& t) const noexcept {
-    if (!fifo_ || plain_handler_.load() != &apply<caller_runs_policy> || !fifo_->is_full())
-        return false;
+    const auto runs_by_caller = [&] { return plain_handler_.load() == &apply<caller_runs_policy>; };
+    if (!fifo_ || !runs_by_caller()) return false;
+    CADRE_SCHEDULE_POINT("between the policy and the queue");
+    if (!fifo_->is_full()) return false;
     const auto seen = control_.load();
+    // The policy again: it may be another since there is no room.
     return seen.is_running() && seen.workers() >= maximum_size_.load() && admits_plainly_ &&
-           task_access::identity(t) == 0 && !is_context_carried();
+           task_access::identity(t) == 0 && !is_context_carried() && runs_by_caller();
 }
 
 /// What execute() comes to on a thread that is one of the workers, as it has a deque: there is

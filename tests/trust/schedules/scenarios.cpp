@@ -212,6 +212,30 @@ void throwing_task_against_the_end() {
         expect(each.ran == 1, "what was accepted ran, for there was a thread");
 }
 
+/// The queue is not full before the policy is another, so nothing is run by its caller.
+void policy_change_against_a_task_for_the_caller() {
+    cadre::linked_blocking_queue<int> end;
+    bool ran_here = false;
+    auto options = one_thread();
+    options.queue = std::make_unique<cadre::array_blocking_queue<cadre::task>>(1);
+    options.rejection = cadre::caller_runs_policy();
+    cadre::thread_pool_executor pool(std::move(options));
+    pool.execute([&] { end.take(); });
+    cadre::thread submitter([&] {
+        const auto here = std::this_thread::get_id();
+        try {
+            pool.execute([&, here] { ran_here |= std::this_thread::get_id() == here; });
+        } catch (const cadre::rejected_execution&) {}
+    });
+    pool.set_rejected_execution_handler(cadre::abort_policy());
+    fate other;
+    execute(pool, other);
+    submitter.join();
+    expect(!ran_here, "no policy is applied that was replaced before it was needed");
+    end.put(1);
+    pool.close();
+}
+
 void resize_against_submit() {
     std::array<fate, 2> f;
     {
@@ -416,6 +440,7 @@ constexpr scenario scenarios[] = {
     {"WK-05", 90, throwing_task_against_submit},
     {"WK-06", 110, throwing_task_against_the_end},
     {"WK-09", 100, resize_against_submit},
+    {"RE-09, another policy", 105, policy_change_against_a_task_for_the_caller},
     {"IN-01", 20, interrupt_against_take},
     {"IN-03", 20, cancel_against_the_end_of_the_run},
     {"IN-05", 50, interrupt_against_put},
