@@ -41,6 +41,22 @@ TEST(asio_context, runs_what_is_posted_on_the_pool) {
     EXPECT_EQ(ran_on, worker_of(*pool));
 }
 
+TEST(asio_context, keeps_what_the_executor_needs_until_that_has_taken_what_is_posted) {
+    struct kept_executor : executor {
+        std::shared_ptr<const int> state = std::make_shared<int>();
+        long holders = 0;
+        void execute(task t) override {
+            t();
+            holders = state.use_count() - 1;
+        }
+        std::shared_ptr<const void> kept() const override { return state; }
+    } where;
+    asio_context context(where);
+    asio::post(context.get_executor(), [] {});
+    EXPECT_EQ(where.holders, 1);
+    EXPECT_EQ(where.state.use_count(), 1);
+}
+
 TEST(asio_context, tells_its_maker_that_there_is_no_memory) {
     const auto pool = executors::fixed_thread_pool(1);
     int made = 0;

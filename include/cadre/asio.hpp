@@ -104,6 +104,7 @@ private:
     template <class F>
     void hand_over(counted count, F&& function) {
         try {
+            const auto needed = where_.kept();  // a coroutine may end it all, once it goes on there
             where_.execute(
                 task(handler<std::decay_t<F>>(std::move(count), std::forward<F>(function))));
         } catch (...) {
