@@ -263,7 +263,7 @@ bool future_core::cancel_with_sources(bool may_interrupt) {
     std::exception_ptr thrown;  // by an on_done; the others are cancelled all the same
     bool cancelled_this = false;
     try {
-        cancelled_this = cancel_this(may_interrupt);
+        cancelled_this = cancel_this(may_interrupt, upstream.get());
     } catch (...) {
         thrown = std::current_exception();
         cancelled_this = true;
@@ -282,12 +282,13 @@ bool future_core::cancel_with_sources(bool may_interrupt) {
 }
 
 /// The caller holds a reference, whatever the destructors and callbacks that this runs do.
-bool future_core::cancel_this(bool may_interrupt) {
+bool future_core::cancel_this(bool may_interrupt, const future_core* source) {
     // A run that resets goes to and fro between the two: neither is out of reach for good.
     for (auto seen = phase(); seen <= running; seen = phase()) {
         const bool stop = seen == running && may_interrupt;
         if (!move(seen, stop ? stopping : cancelled)) continue;
         auto* const completions = wake_waiters_of_cancelled(seen == pending);
+        if (source) source->have_waiters_look();
         if (stop) stop_runner();
         conclude_telling(cancelled, completions);
         return true;
@@ -301,6 +302,22 @@ completion* future_core::wake_waiters_of_cancelled(bool unstarted) noexcept {
         leave_queue();
     }
     return wake_waiters(word_.load() & watched);
+}
+
+/// For one of the continuations of this one is cancelled, for which a worker may wait here. Before
+/// users' code runs that this cancellation causes, for that may take long.
+void future_core::have_waiters_look() const noexcept {
+    intrusive_ptr<future_core> kept;
+    for (const auto* here = this; here;) {
+        {
+            deferred_wake wake;
+            const std::lock_guard lock(here->mutex_);
+            here->changed_.notify_all(wake);
+        }
+        auto next = here->source();
+        here = next.get();
+        kept = std::move(next);
+    }
 }
 
 /// From stopping to cancelled.

@@ -167,13 +167,14 @@ void future_core::wait() const {
         const bool may_come = self.helper && first->state() == future_state::pending;
         const auto next_look = may_come ? std::chrono::steady_clock::now() + pause : forever;
         // When the first one of a chain is complete, the next one is the first, and may be in this
-        // worker's pool. Nothing but a cancellation ends a later one sooner, and that ends all.
+        // worker's pool. Nothing but a cancellation ends a later one sooner, and that tells of it
+        // all along the chain.
         std::unique_lock lock(first->mutex_);
         if (!first->watch()) continue;
         const auto* own = first->more_if_any();
         try {
             first->changed_.wait_until(lock, next_look, [&] {
-                return first->is_done() || (own && own->dispatches != seen);
+                return is_done() || first->is_done() || (own && own->dispatches != seen);
             });
         } catch (const interrupted&) {
             if (!helped.was_called()) throw;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <coroutine>
 #include <exception>
 #include <memory>
@@ -13,6 +14,8 @@
 #include "support/allocations.hpp"
 #include "support/eventually.hpp"
 #include "support/held_task.hpp"
+#include "support/sleeps.hpp"
+#include "support/waiting_call.hpp"
 #include <cadre/executors.hpp>
 #include <cadre/future.hpp>
 
@@ -80,6 +83,33 @@ TEST(future_await, throws_what_the_task_threw) {
     task();
     ASSERT_TRUE(seen.error);
     EXPECT_THROW(std::rethrow_exception(seen.error), std::out_of_range);
+}
+
+TEST(future_await, goes_on_after_a_cancellation_when_those_who_wait_are_told) {
+    const auto pool = executors::fixed_thread_pool(1);
+    const auto elsewhere = executors::fixed_thread_pool(1);
+    future first = elsewhere->submit([] { sleep_until_interrupted(2 * guard); });
+    ASSERT_TRUE(eventually([&] { return first.state() == future_state::running; }));
+    shared_future last = std::move(first).then([] {}).then([] {}).share();
+    std::optional<waiting_thread> waiter;
+    std::atomic<bool> has_begun = false;
+    const future waits = pool->submit([&] {
+        waiter = waiting_thread::current();
+        has_begun = true;
+        last.wait();
+    });
+    bool was_told = false;
+    const auto follow = [&](shared_future<void> awaited) -> detached {
+        try {
+            co_await awaited;
+        } catch (const cancellation&) {}
+        was_told = waits.wait_for(guard);
+    };
+    follow(last);
+    EXPECT_TRUE(eventually([&] { return has_begun && waiter->waits(); }));
+    shared_future(last).cancel();
+    EXPECT_TRUE(was_told);
+    elsewhere->shutdown_now();
 }
 
 TEST(future_await, throws_cancellation_if_the_task_is_cancelled_or_dropped) {

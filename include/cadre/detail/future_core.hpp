@@ -219,13 +219,14 @@ private:
     bool watch() const noexcept;
     bool start(thread_control& self) noexcept;
     void settle() noexcept;
-    bool cancel_this(bool may_interrupt);
+    bool cancel_this(bool may_interrupt, const future_core* source = nullptr);
     bool cancel_with_sources(bool may_interrupt);
     void conclude(word final_phase);
     const std::exception_ptr& stored_error() const noexcept;
     completion* wake_waiters(bool somebody_watches) noexcept;
     void conclude_telling(word final_phase, completion* completions);
     completion* wake_waiters_of_cancelled(bool unstarted) noexcept;
+    void have_waiters_look() const noexcept;
     void stop_runner();
     intrusive_ptr<future_core> source() const;
     /// The same, and how often it was dispatched until then.
