@@ -359,7 +359,7 @@ void wake_on_time() noexcept {
 
 }  // namespace
 
-timer_queue::given timer_queue::wait_for_head(std::unique_lock<small_mutex>& lock,
+timer_queue::given timer_queue::wait_for_head(std::unique_lock<brief_mutex>& lock,
                                               steady_time deadline) {
     for (bool was_deputy = false;;) {
         follow_wall_clock();

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <cadre/clock.hpp>
+#include <cadre/detail/brief_mutex.hpp>
 #include <cadre/detail/condition.hpp>
-#include <cadre/detail/small_mutex.hpp>
 #include <cadre/detail/timer_core.hpp>
 #include <cadre/function_ref.hpp>
 #include <cadre/thread_pool_executor.hpp>
@@ -151,7 +151,7 @@ private:
     bool would_be_early();
     bool has_come(steady_time due) const noexcept;
     given take_head() noexcept;
-    given wait_for_head(std::unique_lock<small_mutex>& lock, steady_time deadline);
+    given wait_for_head(std::unique_lock<brief_mutex>& lock, steady_time deadline);
     bool is_quick(const timer_core& timer) const noexcept;
     steady_time leads_until(steady_time real_now) const;
     bool is_covered(steady_time from) const noexcept;
@@ -171,7 +171,7 @@ private:
     // pool closes the queue before it goes, and by a worker of that pool.
     std::atomic<thread_pool_core*> core_ = nullptr;
 
-    mutable small_mutex mutex_;                  // guards all below
+    mutable brief_mutex mutex_;                  // guards all below
     heap timers_;                                // each counted
     steady_time seen_now_ = steady_time::min();  // the clock has shown this
     std::size_t wall_timers_ = 0;                // how many of them follow the wall clock
