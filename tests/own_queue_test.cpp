@@ -27,17 +27,22 @@ public:
     using blocking_queue<T>::npos;
 
     std::function<void()> drained = [] {};
-    std::function<void(T)> offered;  // takes the next one that is offered, if it is there
+    std::function<void(T)> offered;     // takes the next one that is offered, if it is there
+    std::function<void()> offered_for;  // called when the next one that waits for a place is in
+    bool is_full = false;               // for those who do not wait
     std::atomic<int> takers = 0;
 
     bool offer(T&& x) override {
+        if (is_full) return false;
         const auto takes = std::exchange(offered, nullptr);
         if (!takes) return inside_.offer(std::move(x));
         takes(std::move(x));
         return true;
     }
     bool offer_for(T&& x, std::chrono::nanoseconds timeout) override {
-        return inside_.offer_for(std::move(x), timeout);
+        const bool is_in = inside_.offer_for(std::move(x), timeout);
+        if (const auto meanwhile = std::exchange(offered_for, nullptr)) meanwhile();
+        return is_in;
     }
     void put(T x) override { inside_.put(std::move(x)); }
     T take() override {
@@ -176,6 +181,22 @@ future<int> moves(executor& from, executor& to) {
 TEST_F(own_queue_of_a_pool_that_goes, as_soon_as_a_coroutine_is_over) {
     EXPECT_EQ(moves(first_, *second_).get(), 42);
     end_second();
+}
+
+TEST(own_queue, keeps_no_task_that_came_in_while_its_pool_was_shut_down) {
+    auto owned = std::make_unique<own_queue<task>>();
+    auto& queue = *owned;
+    thread_pool_executor pool(
+        {.core_pool_size = 1, .queue = std::move(owned), .rejection = block_policy{}});
+    held_task held(pool);
+    bool ran = false;
+    queue.is_full = true;
+    queue.offered_for = [&] { pool.shutdown(); };
+    EXPECT_THROW(pool.execute([&] { ran = true; }), rejected_execution);
+    EXPECT_TRUE(queue.empty());
+    held.let_go();
+    EXPECT_TRUE(pool.await_termination(guard));
+    EXPECT_FALSE(ran);
 }
 
 // A task without a future may be over, and its memory be another's, when its submitter looks for

@@ -143,6 +143,22 @@ TEST_F(rejection_by_caller_runs, tasks_that_submit_tasks_run_one_inside_the_othe
     EXPECT_EQ(depth, 1000);
 }
 
+TEST(rejection, caller_runs_runs_nothing_in_the_caller_while_a_thread_may_be_added) {
+    thread_pool_executor pool(1, 2, 1h, room_for(1), default_thread_factory(),
+                              caller_runs_policy{});
+    const held_task held(pool);
+    pool.execute([] {});
+    gate ran;
+    std::thread::id where;
+    pool.execute([&] {
+        where = std::this_thread::get_id();
+        ran.open();
+    });
+    ASSERT_TRUE(ran.wait());
+    EXPECT_NE(where, std::this_thread::get_id());
+    EXPECT_EQ(pool.snapshot().rejected_task_count, 0);
+}
+
 class rejection_by_discard_oldest : public saturated {
 protected:
     rejection_by_discard_oldest() : saturated(discard_oldest_policy{}) {}
@@ -457,6 +473,35 @@ TEST(rejection, a_policy_does_not_decorate_again_what_its_pool_rejected) {
     const auto newest = pool.submit([] {});
     EXPECT_EQ(decorated, 4);
     EXPECT_TRUE(pool.remove(newest));
+}
+
+TEST(rejection, a_policy_that_is_called_later_knows_the_task_of_its_pool) {
+    std::atomic<int> decorated = 0;
+    task kept;
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .queue = room_for(1),
+                               .rejection = [&](task t, auto&) { kept = std::move(t); },
+                               .hooks = {.decorate_task = [&](task t) {
+                                   ++decorated;
+                                   return t;
+                               }}});
+    held_task held(pool);
+    pool.execute([] {});
+    const auto newest = pool.submit([] {});
+    EXPECT_EQ(decorated, 3);
+    discard_oldest_policy{}(std::move(kept), pool);
+    EXPECT_EQ(decorated, 3);
+    EXPECT_EQ(pool.snapshot().submitted_task_count, 3);
+    EXPECT_TRUE(pool.remove(newest));
+}
+TEST(rejection, a_task_for_which_a_policy_called_by_others_finds_no_place_was_submitted_too) {
+    thread_pool_executor pool(1, 1, 1h, room_for(1), default_thread_factory(),
+                              [](task t, auto& to) { block_policy{0ns}(std::move(t), to); });
+    held_task held(pool);
+    pool.execute([] {});
+    EXPECT_THROW(pool.execute([] {}), rejected_execution);
+    EXPECT_EQ(pool.snapshot().rejected_task_count, 1);
+    EXPECT_EQ(pool.snapshot().submitted_task_count, 3);
 }
 
 TEST(rejection, a_task_that_spills_over_into_another_pool_is_one_of_that_pool) {

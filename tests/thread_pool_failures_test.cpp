@@ -545,6 +545,36 @@ TEST(thread_pool_failures, a_thread_that_never_runs_its_body_is_told_of_and_not_
     EXPECT_EQ(pool.completed_task_count(), 0);
 }
 
+TEST(thread_pool_failures, a_pool_that_is_shut_down_ends_with_a_thread_that_never_runs_its_body) {
+    gate end;
+    const auto drops_it_later = [&](std::function<void()> body) {
+        return thread([&end, dropped = std::move(body)] { end.wait(); });
+    };
+    thread_pool_executor pool({.core_pool_size = 1,
+                               .thread_factory = drops_it_later,
+                               .hooks = {.uncaught_exception = [](auto&, auto) {}}});
+    pool.execute([] {});
+    pool.shutdown();
+    EXPECT_FALSE(pool.is_terminated());
+    end.open();
+    EXPECT_TRUE(pool.await_termination(guard));
+}
+
+TEST(thread_pool_failures, a_shutdown_finds_a_thread_for_what_is_queued_if_one_can_be_had_by_then) {
+    bool refuses = true;
+    bool ran = false;
+    thread_pool_executor pool(
+        {.core_pool_size = 1, .thread_factory = [&](std::function<void()> body) {
+             return refuses ? thread() : thread(std::move(body));
+         }});
+    pool.execute([&] { ran = true; });
+    EXPECT_EQ(pool.pool_size(), 0);
+    refuses = false;
+    pool.shutdown();
+    EXPECT_TRUE(pool.await_termination(guard));
+    EXPECT_TRUE(ran);
+}
+
 TEST(thread_pool_failures, a_factory_that_runs_the_body_itself_is_an_error_for_the_submitter) {
     const thread_factory runs_it_here = [](const std::function<void()>& body) {
         body();

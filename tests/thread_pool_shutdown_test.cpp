@@ -100,6 +100,19 @@ TEST(thread_pool_shutdown, is_terminating_until_all_workers_are_gone) {
     EXPECT_TRUE(pool.is_terminated());
 }
 
+TEST(thread_pool_shutdown, is_terminating_as_long_as_its_terminated_hook_runs) {
+    bool was_terminating = false;
+    const thread_pool_executor* ending = nullptr;
+    thread_pool_executor pool({.hooks = {.terminated = [&] {
+                                   was_terminating =
+                                       ending->is_terminating() && !ending->is_terminated();
+                               }}});
+    ending = &pool;
+    pool.shutdown();
+    EXPECT_TRUE(was_terminating);
+    EXPECT_FALSE(pool.is_terminating());
+}
+
 // TPE-043
 TEST(thread_pool_shutdown, an_unused_pool_has_terminated_when_shutdown_returns) {
     int calls = 0;
@@ -139,6 +152,30 @@ TEST(thread_pool_shutdown, shutdown_now_interrupts_what_runs_and_returns_what_wa
     EXPECT_EQ(interruptions, 2);
     EXPECT_EQ(stops, 2);
     EXPECT_EQ(pool.completed_task_count(), 2);
+}
+
+TEST(thread_pool_shutdown, shutdown_now_gets_a_queued_task_though_a_worker_waits_for_it) {
+    thread_pool_executor pool({.core_pool_size = 1});
+    gate started;
+    gate stopping;
+    future<void> queued;
+    std::atomic<bool> ran = false;
+    const auto waiting = pool.submit([&](const std::stop_token& stop) {
+        const auto self = waiting_thread::current();
+        // In the midst of shutdown_now(), which has not looked into the queue yet.
+        const std::stop_callback holds_it_up(stop, [&] {
+            stopping.open();
+            EXPECT_TRUE(eventually([&] { return ran || self.waits(); }));
+        });
+        started.open();
+        EXPECT_TRUE(stopping.wait());
+        queued.wait();
+    });
+    ASSERT_TRUE(started.wait());
+    queued = pool.submit([&] { ran = true; });
+    EXPECT_EQ(pool.shutdown_now().size(), 1u);
+    EXPECT_FALSE(ran);
+    EXPECT_TRUE(pool.await_termination(guard));
 }
 
 // TPE-045, REJ-008

@@ -104,6 +104,24 @@ TEST(thread, has_destroyed_its_body_when_join_returns) {
     EXPECT_TRUE(watch.expired());
 }
 
+TEST(thread, destroys_its_body_itself_however_that_ends) {
+    for (const bool is_interrupted : {false, true}) {
+        std::thread::id where;
+        const auto note = [&](int* p) {
+            where = std::this_thread::get_id();
+            delete p;
+        };
+        auto resource = std::shared_ptr<int>(new int(1), note);
+        cadre::thread made([is_interrupted, resource = std::move(resource)] {
+            if (is_interrupted) sleep_until_interrupted();
+        });
+        const auto its_own = made.handle().id();
+        if (is_interrupted) made.interrupt();
+        made.join();
+        EXPECT_EQ(where, its_own);
+    }
+}
+
 TEST(thread, refuses_to_join_itself) {
     cadre::thread* self = nullptr;
     gate may_join;
