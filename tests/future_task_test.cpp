@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,6 +86,28 @@ TEST(future_task, runs_and_resets_as_often_as_it_is_asked) {
         EXPECT_EQ(task.state(), future_state::pending);
     }
     EXPECT_TRUE(done.states.empty());
+}
+
+TEST(future_task, has_a_stop_token_of_its_own_for_each_run) {
+    std::vector<std::stop_token> tokens;
+    future_task<void> task([&](std::stop_token token) { tokens.push_back(std::move(token)); });
+    EXPECT_TRUE(task.run_and_reset());
+    EXPECT_TRUE(task.run_and_reset());
+    task();
+    ASSERT_EQ(tokens.size(), 3u);
+    EXPECT_NE(tokens[0], tokens[1]);
+    EXPECT_NE(tokens[1], tokens[2]);
+}
+
+TEST(future_task, completes_though_it_is_destroyed_by_its_own_run) {
+    std::unique_ptr<future_task<int>> task;
+    task = std::make_unique<future_task<int>>([&] {
+        task.reset();
+        return 42;
+    });
+    auto result = task->get_future();
+    (*task)();
+    EXPECT_EQ(result.get(), 42);
 }
 
 // FUT-006

@@ -447,6 +447,25 @@ TEST(future_then, is_not_put_off_until_an_invoke_any_is_over) {
     outer.cancel(true);
 }
 
+TEST(future_then, may_be_waited_for_in_a_task_by_a_continuation_that_put_it_off) {
+    const auto pool = executors::fixed_thread_pool(1);
+    auto waited_for = pool->submit([] {
+        future_task first([] { return 0; });
+        future last = first.get_future();
+        for (int i = 0; i < 40; ++i)
+            last = std::move(last).then([](int x) {
+                future_task inner([] { return 1; });
+                future after = inner.get_future().then([](int one) { return one; });
+                inner();
+                return x + after.get();
+            });
+        first();
+        return last.get();
+    });
+    ASSERT_TRUE(waited_for.wait_for(guard));
+    EXPECT_EQ(waited_for.get(), 40);
+}
+
 TEST(future_then, takes_a_pointer_to_a_member) {
     struct answer {
         int value = 42;

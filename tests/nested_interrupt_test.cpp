@@ -64,6 +64,29 @@ TYPED_TEST(nested_interrupts, an_interrupt_for_the_waiting_task_comes_when_the_n
     EXPECT_TRUE(parent_felt_it);
 }
 
+TYPED_TEST(nested_interrupts, for_a_task_that_waits_again_pass_over_the_second_nested_one) {
+    auto& pool = this->kind.pool;
+    gate nested_runs;
+    gate cancelled;
+    gate over;
+    bool nested_felt_it = true;
+    auto parent = pool.submit([&] {
+        pool.submit([] {}).get();
+        pool.submit([&] {
+                nested_runs.open();
+                cancelled.wait();
+                nested_felt_it = this_thread::is_interrupted();
+            })
+            .get();
+        over.open();
+    });
+    ASSERT_TRUE(nested_runs.wait());
+    EXPECT_TRUE(parent.cancel(true));
+    cancelled.open();
+    ASSERT_TRUE(over.wait());
+    EXPECT_FALSE(nested_felt_it);
+}
+
 TYPED_TEST(nested_interrupts, shutdown_now_reaches_the_nested_task_and_the_one_that_waits) {
     auto& pool = this->kind.pool;
     gate nested_runs;
@@ -150,6 +173,36 @@ TEST(nested_interrupts_of_strangers, reach_an_invoke_any_that_always_finds_work)
     EXPECT_TRUE(over.wait());
     enough = true;
     may_answer.open();
+    pool.close();
+    EXPECT_TRUE(felt_it);
+}
+
+TEST(nested_interrupts_of_strangers, reach_a_get_that_always_finds_work) {
+    gate worked;
+    gate over;
+    std::atomic<bool> enough = false;
+    bool felt_it = false;
+    work_stealing_pool pool({.parallelism = 1});
+    future_task<void> outside([] {});
+    const auto answer = outside.get_future();
+    std::function<void()> work = [&] {
+        worked.open();
+        if (!enough) pool.execute(work);
+    };
+    auto waiting = pool.submit([&] {
+        pool.execute(work);
+        try {
+            answer.wait();
+        } catch (const interrupted&) {
+            felt_it = true;
+        }
+        over.open();
+    });
+    ASSERT_TRUE(worked.wait());
+    EXPECT_TRUE(waiting.cancel(true));
+    EXPECT_TRUE(over.wait());
+    enough = true;
+    outside();
     pool.close();
     EXPECT_TRUE(felt_it);
 }

@@ -326,11 +326,13 @@ TEST(thread_pool_nesting, a_wait_that_was_given_up_closes_no_circle) {
     future_task<void> second([&] { first.wait(); });
     const auto second_is_done = second.get_future().share();
     std::optional<thread_handle> gives_up;
+    std::optional<waiting_thread> waits_first;
     gate known;
     gate gave_up;
     gate may_end;
     first = pool.submit([&] {
                     gives_up = thread_handle::current();
+                    waits_first = waiting_thread::current();
                     known.open();
                     EXPECT_THROW(second_is_done.wait(), interrupted);
                     gave_up.open();
@@ -338,6 +340,7 @@ TEST(thread_pool_nesting, a_wait_that_was_given_up_closes_no_circle) {
                 })
                 .share();
     ASSERT_TRUE(known.wait());
+    EXPECT_TRUE(eventually([&] { return waits_first->waits(); }));
     gives_up->interrupt();
     ASSERT_TRUE(gave_up.wait());
     std::optional<waiting_thread> waiter;
