@@ -232,6 +232,19 @@ TEST(context, fails_the_task_when_it_cannot_be_set) {
     EXPECT_THROW(timers->submit([] { return 1; }).get(), cancellation);
 }
 
+TEST(context, is_put_back_when_another_cannot_be_set) {
+    manual_executor queue;
+    const auto carried = carry_trace_id();
+    const auto fails =
+        carry_context([] { return depth; }, [](int) { throw std::runtime_error("no context"); });
+    {
+        const traced here("request 5");
+        queue.execute(detail::with_context(task([] { ADD_FAILURE() << "it ran"; })));
+    }
+    EXPECT_THROW(queue.run_one(), std::runtime_error);
+    EXPECT_EQ(trace_id, "");
+}
+
 TEST(context, fails_a_group_when_it_cannot_be_set_for_a_child) {
     const auto pool = executors::fixed_thread_pool(1);
     const auto carried =

@@ -144,6 +144,21 @@ TEST(coroutine, goes_on_here_if_the_policy_says_so) {
     EXPECT_EQ(thread_of(pool).get(), std::this_thread::get_id());
 }
 
+TEST(coroutine, goes_on_though_the_executor_throws_that_has_run_it_at_once) {
+    class complaining_executor : public executor {
+        void execute(task t) override {
+            t();
+            throw std::runtime_error("too much to do");
+        }
+    } complains;
+    ::testing::internal::CaptureStderr();
+    auto where = thread_of(complains);
+    const auto reported = ::testing::internal::GetCapturedStderr();
+    ASSERT_TRUE(where.is_done());
+    EXPECT_EQ(where.get(), std::this_thread::get_id());
+    EXPECT_NE(reported.find("too much to do"), std::string::npos) << reported;
+}
+
 TEST(coroutine, throws_cancellation_if_it_was_stopped_before_its_turn) {
     std::stop_source stop;
     manual_executor queue;

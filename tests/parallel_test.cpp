@@ -200,6 +200,23 @@ TEST(parallel_for, throws_what_was_thrown_on_another_thread) {
         std::out_of_range);
 }
 
+/// Where the first element is visited, all others are offered to a helper first.
+TEST(parallel_for, throws_what_failed_first_and_visits_nothing_after_it_in_any_chunk) {
+    for (const bool first_fails_too : {false, true}) {
+        manual_executor helpers;
+        std::vector<int> visited;
+        const auto fails = [&](int i) {
+            visited.push_back(i);
+            if (i == 0) helpers.run_all();
+            if (i == 2) throw std::out_of_range("in the second chunk");
+            if (first_fails_too) throw std::length_error("in the first chunk");
+        };
+        EXPECT_THROW(parallel_for(helpers, 0, 4, fails, {.chunk = 2, .concurrency = 2}),
+                     std::out_of_range);
+        EXPECT_EQ(visited, (std::vector<int>{0, 2}));
+    }
+}
+
 TEST(parallel_for, ends_early_when_its_token_is_stopped) {
     const auto pool = executors::fixed_thread_pool(2);
     for (const int threads : {1, 3}) {
@@ -339,6 +356,38 @@ TEST(parallel_for, waits_for_those_at_work_when_it_is_interrupted) {
     EXPECT_FALSE(loop.is_over());
     let_go.open();
     EXPECT_TRUE(loop.was_interrupted());
+}
+
+TEST(parallel_for, has_those_at_work_end_early_when_it_is_interrupted) {
+    constexpr int chunk = 100'000;  // of which each element takes a millisecond
+    const auto pool = executors::fixed_thread_pool(1);
+    gate helper_is_in;
+    std::atomic<int> visits = 0;
+    waiting_call loop([&] {
+        const auto caller = std::this_thread::get_id();
+        const auto body = [&](int) {
+            if (std::this_thread::get_id() == caller) {
+                helper_is_in.wait();
+                return;
+            }
+            helper_is_in.open();
+            ++visits;
+            take_at_least(1ms);
+        };
+        parallel_for(*pool, 0, 2 * chunk, body, {.chunk = chunk, .concurrency = 2});
+    });
+    loop.interrupt();
+    EXPECT_TRUE(loop.was_interrupted());
+    EXPECT_LT(visits, chunk);
+}
+
+TEST(parallel_for, is_interrupted_by_an_executor_whose_caller_is) {
+    class interrupting_executor : public executor {
+        void execute(task) override { throw interrupted(); }
+    } waits;
+    EXPECT_THROW(parallel_for(waits, 0, 4, [](int) { ADD_FAILURE() << "visited"; },
+                              {.chunk = 1, .concurrency = 2}),
+                 interrupted);
 }
 
 TEST(parallel_for, refuses_a_negative_concurrency) {

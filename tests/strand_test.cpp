@@ -262,6 +262,22 @@ TEST(strand, runs_the_task_of_a_submitter_that_is_refused_too_late) {
     EXPECT_EQ(ran, (std::vector{1, 2}));
 }
 
+TEST(strand, passes_on_what_an_executor_throws_that_has_run_the_task) {
+    struct complaining_executor : executor {
+        bool complains = true;
+        void execute(task t) override {
+            t();
+            if (complains) throw std::length_error("too much to do");
+        }
+    } here;
+    strand lane(here);
+    int ran = 0;
+    EXPECT_THROW(lane.execute([&] { ++ran; }), std::length_error);
+    here.complains = false;
+    lane.execute([&] { ++ran; });
+    EXPECT_EQ(ran, 2);
+}
+
 TEST(strand, may_be_destroyed_before_its_tasks_have_run) {
     manual_executor queue;
     int ran = 0;

@@ -283,6 +283,43 @@ TEST(task_group, never_starts_what_was_queued_when_one_failed) {
     EXPECT_THROW(group.wait(), std::out_of_range);
 }
 
+TEST(task_group, cancels_what_has_not_started_before_it_stops_what_runs) {
+    gate started;
+    bool was_cancelled = false;
+    future<void> queued;
+    const auto pool = executors::fixed_thread_pool(1);
+    task_group group(*pool);
+    group.submit([&](const std::stop_token& stop) {
+        const std::stop_callback looks(stop, [&] { was_cancelled = queued.is_cancelled(); });
+        started.open();
+        EXPECT_TRUE(eventually([&] { return stop.stop_requested(); }));
+    });
+    ASSERT_TRUE(started.wait());
+    queued = group.submit([] {});
+    group.request_stop();
+    EXPECT_THROW(group.wait(), cancellation);
+    EXPECT_TRUE(was_cancelled);
+}
+
+// Deep inside one another, continuations are put off, until somebody waits.
+TEST(task_group, may_be_waited_for_by_a_continuation_whose_child_waits_for_one_that_it_put_off) {
+    const auto pool = executors::fixed_thread_pool(1);
+    future_task first([] { return 0; });
+    future last = first.get_future();
+    for (int i = 0; i < 40; ++i)
+        last = std::move(last).then([&](int x) {
+            future_task inner([] { return 1; });
+            future after = inner.get_future().then([](int one) { return one; });
+            inner();
+            task_group group(*pool);
+            auto child = group.submit([&] { return after.get_for(guard); });
+            group.wait();
+            return x + child.get();
+        });
+    first();
+    EXPECT_EQ(last.get(), 40);
+}
+
 TEST(task_group, takes_a_cancelled_child_for_done) {
     manual_executor queue;
     task_group group(queue);
@@ -406,6 +443,17 @@ TEST(task_group, refuses_to_be_waited_for_by_its_own_child) {
     auto child = group.submit([&] { group.wait(); });
     EXPECT_THROW(child.get(), illegal_state);
     EXPECT_THROW(group.wait(), illegal_state);
+}
+
+TEST(task_group, refuses_to_be_waited_for_within_another_group_of_its_own_child) {
+    inline_executor here;
+    task_group outer(here);
+    auto child = outer.submit([&] {
+        task_group inner(here);
+        inner.submit([&] { outer.wait(); }).get();
+    });
+    EXPECT_THROW(child.get(), illegal_state);
+    EXPECT_THROW(outer.wait(), illegal_state);
 }
 
 TEST(task_group, refuses_an_empty_callable) {
