@@ -109,6 +109,18 @@ TEST_F(linked_blocking_deque_test, removes_the_first_or_the_last_of_equal_elemen
     EXPECT_EQ(drained(empty), (std::vector<int>{3, 2}));
 }
 
+TEST_F(linked_blocking_deque_test, a_removed_occurrence_lets_a_waiting_put_in) {
+    for (const bool last : {false, true}) {
+        linked_blocking_deque<item> two(2);
+        two.add(1);
+        two.add(1);
+        waiting_call putter([&] { two.put_last(2); });
+        EXPECT_TRUE(last ? two.remove_last_occurrence(1) : two.remove_first_occurrence(1));
+        EXPECT_TRUE(putter.returned());
+        EXPECT_EQ(drained(two), numbers(1, 3));
+    }
+}
+
 // LBD-009
 TEST_F(linked_blocking_deque_test, has_no_bound_unless_told) {
     for (int i = 0; i < 1000; ++i) {

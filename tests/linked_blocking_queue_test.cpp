@@ -152,6 +152,7 @@ TEST(linked_blocking_queue, gives_no_more_than_it_has_when_its_tail_went_back) {
     for (int i = 0; i < 300; ++i) queue.put(i);
     EXPECT_EQ(queue.poll(), 0);
     EXPECT_EQ(queue.extract_only([](int queued) { return queued == 299; }), 299);
+    EXPECT_EQ(queue.to_vector().size(), 298u);  // after which it must still know that
     for (int i = 1; i < 299; ++i) ASSERT_EQ(queue.poll(), i);
     EXPECT_FALSE(queue.poll());
     EXPECT_TRUE(queue.empty());

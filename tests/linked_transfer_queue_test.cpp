@@ -148,6 +148,23 @@ TEST_F(linked_transfer_queue_test, whoever_removes_the_element_lets_the_transfer
     EXPECT_TRUE(cleared.returned());
 }
 
+TEST_F(linked_transfer_queue_test,
+       a_transfer_that_is_interrupted_as_it_succeeds_keeps_the_interrupt) {
+    bool kept_it = false;
+    waiting_call transfers([&] {
+        queue.transfer(1);
+        kept_it = this_thread::interrupted();
+    });
+    const auto taken = queue.extract_first([&](const item&) {
+        transfers.interrupt();  // under the lock: when its thread gets that, the element is gone
+        return true;
+    });
+    EXPECT_EQ(taken, item(1));
+    EXPECT_TRUE(transfers.returned());
+    EXPECT_TRUE(kept_it);
+    EXPECT_TRUE(queue.empty());
+}
+
 TEST_F(linked_transfer_queue_test, consumers_are_served_in_the_order_of_their_arrival) {
     std::vector<std::unique_ptr<waiting_call>> consumers;
     std::vector<int> got(4, -1);

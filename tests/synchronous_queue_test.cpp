@@ -132,6 +132,17 @@ TEST_P(synchronous_queue_test, drain_to_takes_from_waiting_producers) {
     EXPECT_TRUE(second.returned());
 }
 
+TEST_P(synchronous_queue_test, drain_to_leaves_those_waiting_whom_it_is_not_to_serve) {
+    waiting_call first([&] { queue.put(1); });
+    waiting_call second([&] { queue.put(2); });
+    std::vector<item> out;
+    EXPECT_EQ(queue.drain_to(out, 1), 1u);
+    EXPECT_EQ(out.size(), 1u);
+    EXPECT_EQ(queue.poll(), item(GetParam() ? 2 : 1));
+    EXPECT_TRUE(first.returned());
+    EXPECT_TRUE(second.returned());
+}
+
 TEST_P(synchronous_queue_test, drains_waiting_producers_into_another_queue) {
     linked_blocking_queue<item> other;
     EXPECT_EQ(queue.drain_to(other), 0u);
