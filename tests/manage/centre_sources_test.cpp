@@ -9,6 +9,7 @@
 #include <cadre/manage/http_source.hpp>
 #include <cadre/manage/nacos_source.hpp>
 
+#include "manage/centre.hpp"
 #include "manage/digest.hpp"
 #include "manage/support/centre_standins.hpp"
 #include "manage/support/received_documents.hpp"
@@ -214,6 +215,32 @@ nacos_source_options asking(const nacos_standin& nacos) {
             .backoff = quick_backoff};
 }
 
+TEST(nacos_source, makes_no_pause_longer_than_it_may) {
+    const auto source = nacos_source(
+        {.servers = {"http://127.0.0.1:1"}, .data_id = "pools.yaml", .backoff = quick_backoff});
+    const received_documents received(*source);
+    EXPECT_TRUE(eventually([&] { return source->health().failures > 25; }));
+}
+
+TEST(revision_order, believes_an_older_one_only_when_it_comes_three_times_in_a_row) {
+    detail::revision_order order;
+    const auto is_believed = [&](std::int64_t revision) {
+        try {
+            order.check(revision, "http://localhost");
+            return true;
+        } catch (const detail::http_failure&) {
+            return false;
+        }
+    };
+    EXPECT_TRUE(is_believed(5));
+    EXPECT_FALSE(is_believed(3));
+    EXPECT_TRUE(is_believed(6));
+    EXPECT_FALSE(is_believed(4));
+    EXPECT_FALSE(is_believed(4));
+    EXPECT_TRUE(is_believed(4));
+    EXPECT_TRUE(is_believed(5));
+}
+
 TEST(nacos_source, goes_on_failing_while_its_document_is_not_there) {
     nacos_standin nacos;
     nacos.hold_polls_for(1ms);
@@ -224,6 +251,16 @@ TEST(nacos_source, goes_on_failing_while_its_document_is_not_there) {
     // Polls without news do not begin the count anew, and no pause grows.
     ASSERT_TRUE(eventually([&] { return source->health().failures > 25; }));
     nacos.set("one");
+    EXPECT_TRUE(received.newest_is("one"));
+}
+
+TEST(nacos_source, asks_the_next_server_when_one_does_not_answer) {
+    nacos_standin nacos;
+    nacos.set("one");
+    auto options = asking(nacos);
+    options.servers = {"http://127.0.0.1:1", nacos.url()};
+    const auto source = nacos_source(options);
+    received_documents received(*source);
     EXPECT_TRUE(received.newest_is("one"));
 }
 

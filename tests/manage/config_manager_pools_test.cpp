@@ -67,6 +67,31 @@ TEST_F(config_manager_pools, that_come_later_name_the_document_in_the_history) {
     EXPECT_EQ(registry_.history().back().origin.source_revision, "1");
 }
 
+TEST_F(config_manager_pools, keep_what_people_changed_where_a_document_says_nothing) {
+    manage_with("pools: {orders: {core_pool_size: 1}}");
+    orders_->reconfigure({.maximum_pool_size = 8}, {.source = "http"});
+    base_->give("pools: {orders: {core_pool_size: 3}}");
+    EXPECT_EQ(settings().core_pool_size, 3);
+    EXPECT_EQ(settings().maximum_pool_size, 8);
+}
+
+TEST_F(config_manager_pools, are_as_before_when_the_last_that_a_document_makes_cannot_be_made) {
+    manage_with("limits: {max_step: 50}\npools: {orders: {core_pool_size: 1}}");
+    const auto meddling = registry_.on_change([&](const change_record& change) {
+        if (change.pool == "mail" && change.kind == change_kind::registered)
+            registry_.set_rails({.max_threads_per_pool = 8});
+    });
+    base_->give(
+        "limits: {max_step: 100}\n"
+        "pools: {orders: {core_pool_size: 3}, mail: {core_pool_size: 1, auto_create: true}, "
+        "news: {core_pool_size: 9, auto_create: true}}");
+    EXPECT_THAT(problems(), HasSubstr("is above max_threads_per_pool (8)"));
+    EXPECT_EQ(settings().core_pool_size, 1);
+    EXPECT_EQ(registry_.find("mail"), nullptr);
+    EXPECT_EQ(registry_.find("news"), nullptr);
+    EXPECT_EQ(registry_.rails().max_step, 50);
+}
+
 TEST_F(config_manager_pools, made_by_a_document_fall_back_to_defaults_when_a_key_leaves) {
     manage_with(
         "pools: {mail: {core_pool_size: 3, maximum_pool_size: 9, queue_capacity: 7, "

@@ -51,6 +51,15 @@ TEST_F(config_rails, hold_up_a_step_that_comes_of_a_key_that_leaves) {
     EXPECT_EQ(settings().maximum_pool_size, 400);
 }
 
+TEST_F(config_rails, let_a_step_be_as_large_as_they_say) {
+    manage_with("limits: {max_step: 5}\npools: {orders: {maximum_pool_size: 10}}");
+    base_->give("limits: {max_step: 5}\npools: {orders: {maximum_pool_size: 15}}");
+    EXPECT_EQ(problems(), "");
+    EXPECT_EQ(settings().maximum_pool_size, 15);
+    base_->give("limits: {max_step: 5}\npools: {orders: {maximum_pool_size: 21}}");
+    EXPECT_THAT(problems(), HasSubstr("by more than max_step (5)"));
+}
+
 TEST_F(config_rails, let_a_new_pool_have_the_threads_that_another_gives_up) {
     orders_->reconfigure({.maximum_pool_size = 100});
     manage_with(

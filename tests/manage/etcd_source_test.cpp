@@ -45,6 +45,16 @@ TEST(etcd_source, gives_the_value_of_a_key_and_its_changes) {
     EXPECT_GT(std::stoi(received.all().back().revision), std::stoi(received.all()[0].revision));
 }
 
+TEST(etcd_source, asks_the_next_server_when_one_does_not_answer) {
+    etcd_server etcd;
+    etcd.put("shop/pools.yaml", "one");
+    auto options = watching(etcd);
+    options.endpoints = {"http://127.0.0.1:1", etcd.url()};
+    const auto source = etcd_source(options);
+    received_documents received(*source);
+    EXPECT_TRUE(received.newest_is("one"));
+}
+
 TEST(etcd_source, makes_no_pauses_that_grow_while_its_key_is_not_there) {
     etcd_server etcd;
     auto options = watching(etcd);

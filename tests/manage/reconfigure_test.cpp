@@ -160,6 +160,48 @@ TEST(reconfigure, says_of_a_scheduled_pool_the_maximum_that_it_gets) {
     EXPECT_EQ(back.after.maximum_pool_size, 2);
 }
 
+TEST(reconfigure, lets_a_scheduled_pool_have_no_core) {
+    pool_registry registry;
+    const auto timers = registry.create(
+        {.name = "timers", .kind = pool_kind::scheduled, .settings = {.core_pool_size = 2}});
+    timers->reconfigure({.core_pool_size = 0});
+    EXPECT_EQ(timers->settings().core_pool_size, 0);
+    EXPECT_EQ(timers->settings().maximum_pool_size, 1);
+}
+
+TEST(reconfigure, lets_a_pool_shrink_that_has_more_threads_than_all_may_have) {
+    pool_registry registry({.rails = {.max_threads_per_process = 10, .max_step = 8}});
+    const auto pool = registry.create(spec_of(2, 4));
+    EXPECT_NO_THROW(pool->reconfigure({.maximum_pool_size = 10})) << "6 is not above 8";
+    pool->executor()->set_maximum_pool_size(50);  // past the registry
+    EXPECT_NO_THROW(pool->reconfigure({.maximum_pool_size = 42})) << "8 is not above 8";
+    EXPECT_NO_THROW(pool->reconfigure({.maximum_pool_size = 40}));
+    EXPECT_THROW(pool->reconfigure({.maximum_pool_size = 41}), std::invalid_argument);
+    EXPECT_EQ(pool->settings().maximum_pool_size, 40);
+}
+
+TEST(reconfigure, knows_the_policy_that_was_set_past_the_registry) {
+    pool_registry registry;
+    int told = 0;
+    thread_pool_executor pool({.core_pool_size = 1, .rejection = [](task, auto&) {}});
+    const auto handle = registry.add("p", pool);
+    pool.set_rejected_execution_handler([&](task, auto&) { ++told; });
+    handle->reconfigure({.rejection = "abort"});
+    handle->reconfigure({.rejection = "custom"});
+    pool.shutdown();
+    pool.execute([] {});
+    EXPECT_EQ(told, 1);
+}
+
+TEST(reconfigure, rolls_back_to_no_refusal) {
+    pool_registry registry;
+    const auto pool = registry.create(spec_of(2, 4));
+    EXPECT_THROW(pool->reconfigure({.core_pool_size = -1}), std::invalid_argument);
+    EXPECT_EQ(registry.history().back().revision, 0u);
+    EXPECT_THAT(testing::message_of<std::invalid_argument>([&] { pool->rollback(0); }),
+                HasSubstr("is not in the history"));
+}
+
 TEST(reconfigure, previews_without_touching) {
     pool_registry registry;
     const auto pool = registry.create(spec_of(2, 4));
