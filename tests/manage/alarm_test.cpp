@@ -12,6 +12,7 @@
 
 #include "manage/alarm_tracker.hpp"
 #include "manage/messages.hpp"
+#include "manage/notification_lane.hpp"
 #include "support/held_task.hpp"
 #include "support/pools.hpp"
 #include <cadre/errors.hpp>
@@ -295,6 +296,14 @@ TEST(alarm_tracker, is_silent_for_a_while_and_says_what_it_swallowed) {
     EXPECT_EQ(t.look(false), "");  // and nobody is told of the end of what he was not told of
 }
 
+TEST(alarm_tracker, says_of_what_it_swallowed_once) {
+    tracker_under_test t{{.type = alarm_type::capacity, .silence = 3s}};
+    EXPECT_EQ(t.look(true), "firing 0");
+    EXPECT_EQ(t.look(true), "");
+    EXPECT_EQ(t.look(false), "recovered 1");
+    EXPECT_EQ(t.look(true), "firing 0");
+}
+
 TEST(alarm_tracker, counts_within_a_sliding_window) {
     tracker_under_test t{{.type = alarm_type::reject, .count = 3, .window = 10s, .silence = 0s}};
     EXPECT_EQ(t.count(2), "");
@@ -573,6 +582,47 @@ TEST(alarm_engine, is_not_held_up_by_a_notifier_that_hangs_or_throws) {
     EXPECT_TRUE(eventually([&] { return engine.counts().at(1).failed >= 1; }));
     EXPECT_EQ(engine.counts().at(1).last_error, "no line");
     go.open();
+}
+
+TEST(alarm_engine, says_since_when_it_fires_however_often_it_looks) {
+    alarmed_pool p{{.type = alarm_type::liveness, .threshold = 50}};
+    const testing::held_task held(*p.pool->executor());
+    p.engine.check();
+    ASSERT_EQ(p.engine.active().size(), 1u);
+    const auto since = p.engine.active()[0].since;
+    for (int i = 0; i < 3; ++i) p.engine.check();
+    EXPECT_EQ(p.engine.active()[0].since, since);
+}
+
+TEST(notification_lane, keeps_the_newest_up_to_its_backlog_and_the_last_error) {
+    struct hanging final : notifier {
+        testing::gate begun;
+        testing::gate go;
+        std::vector<double> sent;  // by the one thread of the lane
+        std::string name() const override { return "hanging"; }
+        void send(const alarm_event& event) override {
+            begun.open();
+            go.wait();
+            sent.push_back(event.value);
+            if (event.value == 0) throw std::runtime_error("no line");
+        }
+    };
+    const auto slow = std::make_shared<hanging>();
+    {
+        detail::notification_lane lane(slow, 2);
+        lane.post({.value = 0});
+        ASSERT_TRUE(slow->begun.wait());
+        lane.post({.value = 1});
+        lane.post({.value = 2});
+        EXPECT_EQ(lane.counts().dropped, 0u);
+        lane.post({.value = 3});
+        EXPECT_EQ(lane.counts().dropped, 1u);
+        slow->go.open();
+        ASSERT_TRUE(eventually([&] { return lane.counts().sent == 2; }));
+        EXPECT_EQ(lane.counts().failed, 1u);
+        EXPECT_EQ(lane.counts().last_error, "no line");
+    }
+    EXPECT_EQ(slow->sent, (std::vector<double>{0, 2, 3}));
 }
 
 TEST(alarm_engine, refuses_rules_that_cannot_be) {

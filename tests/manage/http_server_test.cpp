@@ -172,6 +172,10 @@ TEST_F(http_server_test, refuses_a_foreign_host_or_origin) {
     EXPECT_EQ(patch("/api/pools/orders", "{}", "Origin: http://evil.example\r\n").status, 403);
     EXPECT_EQ(patch("/api/pools/orders", "{}", "Origin: null\r\n").status, 403);
     EXPECT_EQ(patch("/api/pools/orders", "{}", "Origin: http://localhost\r\n").status, 200);
+    EXPECT_EQ(patch("/api/pools/orders", "{}",
+                    "Origin: http://localhost\r\nOrigin: http://evil.example\r\n")
+                  .status,
+              403);
     start({.port = 0, .allowed_hosts = {"pools.example"}});
     EXPECT_EQ(send("GET /healthz HTTP/1.1\r\nHost: pools.example\r\n\r\n").status, 200);
 }

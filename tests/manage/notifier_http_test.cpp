@@ -225,8 +225,10 @@ TEST(webhook, fails_with_the_reason_and_without_secrets) {
     EXPECT_THAT(error_of({.status = 500}), Not(HasSubstr("secret")));
     EXPECT_THAT(error_of({.body = R"({"errcode":310000,"errmsg":"sign not match"})"}),
                 HasSubstr("sign not match"));
+    EXPECT_THAT(error_of({.body = R"({"errcode":-1,"errmsg":"system busy"})"}),
+                HasSubstr("system busy"));
     EXPECT_EQ(error_of({.body = "not JSON"}), "");
-    EXPECT_EQ(there.count(), 6u) << "redirects are not followed";
+    EXPECT_EQ(there.count(), 7u) << "redirects are not followed";
 }
 
 TEST(webhook, that_hangs_or_fails_touches_no_pool) {

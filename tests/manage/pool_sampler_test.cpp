@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -71,6 +72,27 @@ TEST_F(pool_sampler_test, gives_a_look_once_to_who_asks_for_later_ones) {
         sampler_.look_now();
         const auto shown = detail::samples_of(sampler_, 0).at("times").back().get<double>();
         EXPECT_TRUE(sampler_.since(shown).empty());
+    }
+}
+
+TEST_F(pool_sampler_test, keeps_as_many_looks_as_it_is_to) {
+    for (int i = 0; i < 30; ++i) sampler_.look_now();
+    EXPECT_EQ(sampler_.since(0).size(), 25u) << "one an hour for a day, and the one before it";
+}
+
+TEST_F(pool_sampler_test, begins_anew_with_a_pool_that_is_made_anew) {
+    run_tasks(10);
+    sampler_.look_now();
+    for (const bool looks_in_between : {false, true}) {
+        registry_.remove("p");
+        if (looks_in_between) sampler_.look_now();
+        const auto again = registry_.create({.name = "p", .settings = {.core_pool_size = 1}});
+        sampler_.look_now();
+        const float rate = sampler_.latest("p")->values[pool_sample::completed];
+        if (looks_in_between)
+            EXPECT_TRUE(std::isnan(rate)) << rate;
+        else
+            EXPECT_EQ(rate, 0);
     }
 }
 
