@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
@@ -46,9 +47,12 @@ std::optional<std::string> read_small_file(const std::filesystem::path& file,
     std::error_code error;
     if (!std::filesystem::is_regular_file(file, error)) return {};
     std::ifstream input(file, std::ios::binary);
-    std::string text(most_bytes + 1, '\0');
-    input.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(input.gcount()));
+    std::string text;
+    std::array<char, 4096> block;
+    do {  // the limit is a thousand times what most files have
+        input.read(block.data(), block.size());
+        text.append(block.data(), static_cast<std::size_t>(input.gcount()));
+    } while (input && text.size() <= most_bytes);
     if (input.bad() || text.size() > most_bytes) return {};
     return text;
 }
