@@ -133,5 +133,5 @@ clean: ## removes every build
 define build_and_test
 	cmake --preset $(1)
 	cmake --build --preset $(1)
-	$(2) ctest --preset $(1) --parallel $(JOBS); status=$$?; tools/figures.py tests $(1); exit $$status
+	$(2) ctest --preset $(1) --parallel $(JOBS); status=$$?; tools/figures.py tests $(1) && exit $$status
 endef

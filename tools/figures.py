@@ -6,7 +6,8 @@ build/figures, where `make check` and tools/reliability.py find them.
     tools/figures.py part NAME COMMAND...    runs the command; its last line is the figure
     tools/figures.py tests PRESET            the parts of the last run of ctest: a program that tests/trust has
                                              is a part, with its last line; gtest programs, fuzz targets,
-                                             examples and the like are a part together
+                                             examples and the like are a part together. Fails if the fuzz
+                                             targets were given fewer inputs than are promised
     tools/figures.py show NAME...            the lines of those parts or presets once more
 """
 
@@ -24,6 +25,8 @@ TEST = re.compile(
     re.MULTILINE)
 RAN = re.compile(r"^\[=+\] (\d+) tests? from .* ran\.", re.MULTILINE)  # of gtest: one test, or a share of them
 SKIPPED = re.compile(r"^\[  SKIPPED \] (\d+) tests?, listed below", re.MULTILINE)
+INPUTS = re.compile(r"number_of_executed_units: *(\d+)")  # of libFuzzer
+PROMISED_INPUTS = {"asan": 1_000_000}  # by preset, for all targets together: fewer is a failure
 FAILED = re.compile(r"^\[  FAILED  \] (\S+?),? .*\(\d+ ms\)$", re.MULTILINE)
 
 
@@ -31,7 +34,13 @@ class Part:
     """Some tests that are told together, or one that has a figure of its own."""
 
     def __init__(self):
-        self.outputs, self.seconds, self.failed = [], 0.0, []
+        self.outputs, self.seconds, self.failed, self.promised_inputs = [], 0.0, [], 0
+
+    def inputs(self):
+        return sum(int(n) for o in self.outputs for n in INPUTS.findall(o))
+
+    def is_short(self):
+        return self.inputs() < self.promised_inputs
 
     def add(self, test):
         self.outputs.append(test["output"])
@@ -41,12 +50,13 @@ class Part:
 
     def figure(self, name):
         told = f"{sum(count(RAN, o, 1) for o in self.outputs)} tests"
-        inputs = [int(n) for o in self.outputs for n in re.findall(r"number_of_executed_units: *(\d+)", o)]
         skipped = sum(count(SKIPPED, o, 0) for o in self.outputs)
-        if inputs:
-            told = f"{len(self.outputs)} targets, {sum(inputs)} inputs, {len(self.failed)} findings"
+        if name == "fuzz":
+            told = f"{len(self.outputs)} targets, {self.inputs()} inputs, {len(self.failed)} findings"
         elif not is_group(name):
             told = last_line(self.outputs[0]) or "no output"
+        if self.is_short():
+            told += f", SHORT of the {self.promised_inputs} promised"
         if skipped:
             told += f", {skipped} of them skipped"
         return told + (f"; failed: {', '.join(self.failed)}" if self.failed else "")
@@ -100,8 +110,12 @@ def tell_tests(preset):
     parts = {}
     for test in TEST.finditer(log.read_text(encoding="utf-8", errors="replace")):
         parts.setdefault(part_of(test), Part()).add(test)
-    tell(preset, [line_of(f"{preset}/{name}", part.figure(name), part.seconds, not part.failed)
+    if preset in PROMISED_INPUTS:
+        parts.setdefault("fuzz", Part()).promised_inputs = PROMISED_INPUTS[preset]
+    passed = {name: not part.failed and not part.is_short() for name, part in parts.items()}
+    tell(preset, [line_of(f"{preset}/{name}", part.figure(name), part.seconds, passed[name])
                   for name, part in sorted(parts.items())])
+    sys.exit(not all(passed.values()))
 
 
 def main():

@@ -32,7 +32,7 @@ using namespace manage;
 
 /// The last good documents, damaged: refused, or documents that can be kept again as they are.
 void play_snapshot(std::string_view input) {
-    static const auto& root = *new testing::fake_root;  // never destroyed: a target has no end
+    static const testing::fake_root root;
     const auto file = root.path() / "snapshot";
     choices from(input);
     const bool is_whole = from.below(4) != 0;
@@ -56,7 +56,7 @@ void play_snapshot(std::string_view input) {
 
 /// Limits of control groups: odd files limit nothing, or to something that can be.
 void play_groups(std::string_view input) {
-    static const auto& root = *new testing::fake_root;
+    static const testing::fake_root root;
     choices from(input);
     const std::string limits(from.line());
     const std::string quota(from.line());

@@ -4,13 +4,10 @@
 // to cadrectl.
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
 #include <vector>
-
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +17,7 @@
 #include "manage/http_api.hpp"
 #include "manage/raw_http.hpp"
 #include "manage/support/loopback_http.hpp"
+#include "support/fake_root.hpp"
 #include <cadre/manage/http_server.hpp>
 #include <cadre/manage/pool_registry.hpp>
 
@@ -127,8 +125,8 @@ void play_cadrectl(std::string_view input) {
                 cadrectl::top(c, {.rounds = 1, .wait = [](auto) { return false; }});
                 break;
             default: {
-                const auto file = std::filesystem::temp_directory_path() /
-                                  ("cadre-fuzz-" + std::to_string(getpid()) + ".yaml");
+                static const testing::fake_root root;
+                const auto file = root.path() / "pools.yaml";
                 std::ofstream(file, std::ios::binary) << said;
                 cadrectl::validate(out, as_json, file.string());
                 cadrectl::apply(c, file.string(), true);
