@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Plays everything that plays long, for about the given number of minutes altogether, and each part at
 # least once; or only the parts that are named. One line a part: what, how much, how long, the result, which
-# is "not run" where this machine does not allow a part. Stops at the first failure. CADRE_STRESS_SCALE=n multiplies the rounds of the stress tests.
+# is "not run" where this machine does not allow a part. Stops at the first failure. CADRE_STRESS_SCALE=n
+# multiplies the rounds of the stress tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-all=(models ledger ledger-tsan perturbed storm races races-tsan faults fault-storm stress stress-tsan conformance unit spurious chaos process
-     uptime threads oracle mutants relacy schedules fuzz churn idle interop)
+all=(models ledger ledger-tsan perturbed storm races races-tsan faults fault-storm timers stress stress-tsan
+     conformance unit spurious chaos process uptime threads oracle mutants relacy schedules fuzz churn idle interop)
 usage="usage: soak.sh minutes [part...]   parts: ${all[*]}"
 [[ ${1:-} =~ ^[0-9]+$ ]] || { echo "$usage" >&2; exit 2; }
 minutes=$((10#$1))
@@ -60,6 +61,7 @@ races-tsan() {
 }
 faults() { build soak fault_sweep; build/soak/tests/fault_sweep; }
 fault-storm() { build soak fault_storm; build/soak/tests/fault_storm --seconds "$share"; }
+timers() { build soak timer_flood; build/soak/tests/timer_flood --timers 10000000 --seconds "$share"; }
 again() {  # a command, until the share is used up
     local rounds=0 until=$((SECONDS + share))
     while ((rounds == 0 || SECONDS < until)); do
