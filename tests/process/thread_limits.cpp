@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <future>
 #include <iostream>
@@ -17,9 +16,10 @@
 
 #include <pthread.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "support/control_group.hpp"
 
 namespace {
 
@@ -79,32 +79,18 @@ bool at_the_limit_of_a_user() {
     return held < 200;
 }
 
-bool written(const std::string& file, const std::string& text) {
-    std::ofstream out(file);
-    out << text << std::flush;
-    return out.good();
-}
-
-bool at_the_limit_of(const std::string& group) {
-    if (!written(group + "/pids.max", "12") ||
-        !written(group + "/cgroup.procs", std::to_string(getpid())))
-        return false;
+bool at_the_limit_of(const cadre::testing::control_group& group) {
+    if (!group.limit_threads("12") || !group.enter()) return false;
     const int held = hold_at_once(200);
     std::cout << "pids.max 12: " << held << " threads" << std::endl;
-    expect(written(group + "/pids.max", "max"), "the limit is lifted");
+    expect(group.limit_threads("max"), "the limit is lifted");
     expect(hold_at_once(40) == 40, "it has threads again");
     return held < 200;
 }
 
 bool at_the_limit_of_a_control_group() {
-    bool tried = false;
-    for (const std::string root : {"/sys/fs/cgroup/pids", "/sys/fs/cgroup"}) {
-        const std::string group = root + "/cadre-thread-limits-" + std::to_string(getpid());
-        if (tried || mkdir(group.c_str(), 0755) != 0) continue;
-        tried = in_child([&] { return at_the_limit_of(group); });
-        rmdir(group.c_str());
-    }
-    return tried;
+    const cadre::testing::control_group group;
+    return group.is_there() && in_child([&] { return at_the_limit_of(group); });
 }
 
 }  // namespace
