@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-all=(models ledger ledger-tsan perturbed storm races races-tsan faults fault-storm limits timers stress
+all=(models ledger ledger-tsan perturbed storm races races-tsan faults fault-storm signals limits timers stress
      stress-tsan conformance unit spurious chaos process uptime threads oracle mutants relacy schedules fuzz churn idle interop)
 usage="usage: soak.sh minutes [part...]   parts: ${all[*]}"
 [[ ${1:-} =~ ^[0-9]+$ ]] || { echo "$usage" >&2; exit 2; }
@@ -61,6 +61,10 @@ races-tsan() {
 }
 faults() { build soak fault_sweep; build/soak/tests/fault_sweep; }
 fault-storm() { build soak fault_storm; build/soak/tests/fault_storm --seconds "$share"; }
+signals() {  # 10,000 a second, and stopped and continued ten times a second
+    build soak ledger_stress
+    build/soak/tests/ledger_stress --signals 10000 --seconds "$share"
+}
 limits() { build soak shifting_limit; build/soak/tests/shifting_limit --seconds "$share"; }
 timers() { build soak timer_flood; build/soak/tests/timer_flood --timers 10000000 --seconds "$share"; }
 again() {  # a command, until the share is used up

@@ -3,11 +3,12 @@
 // Plays pools of every kind, with every queue and policy, while they are resized, their tasks
 // cancelled and removed, and they are ended in every way; and keeps a ledger of every task.
 //
-//     ledger_stress [--tasks N] [--seconds S] [--seed X]
+//     ledger_stress [--tasks N] [--seconds S] [--seed X] [--signals R]
 //
 // Ends when N tasks were accepted, or fails if that takes more than S seconds; without N, plays for
-// S seconds. The last line has the figures. Anything wrong, or nothing moving for a minute: says
-// what, and fails.
+// S seconds. With --signals, it is sent R of them a second, and stopped ten times a second, which
+// the shell of a terminal takes for its own affair. The last line has the figures. Anything wrong,
+// or nothing moving for a minute: says what, and fails.
 
 #include <chrono>
 #include <cstdlib>
@@ -19,6 +20,7 @@
 #include <string>
 
 #include "support/watchdog.hpp"
+#include "trust/disturber.hpp"
 #include "trust/episode.hpp"
 
 namespace cadre::testing {
@@ -47,7 +49,8 @@ std::unique_ptr<episode> next_episode(std::size_t number, std::size_t first_pair
     }
 }
 
-int play_all(std::optional<std::size_t> wanted, std::chrono::seconds limit, unsigned seed) {
+int play_all(std::optional<std::size_t> wanted, std::chrono::seconds limit, unsigned seed,
+             const std::optional<disturber>& beside) {
     std::cout << "seed " << seed << std::endl;
     std::mt19937 random(seed);
     const std::size_t first_pair = random();
@@ -74,7 +77,8 @@ int play_all(std::optional<std::size_t> wanted, std::chrono::seconds limit, unsi
               << sum.accepted << " accepted = " << sum.ran << " ran (" << sum.failed << " threw) + "
               << sum.called_off << " called off + " << sum.dropped << " returned or discarded; "
               << sum.refused << " refused; " << sum.futures
-              << " futures; 0 lost, 0 doubled, 0 pending, " << took.count() << " s\n";
+              << " futures; 0 lost, 0 doubled, 0 pending, " << (beside ? beside->told() + ", " : "")
+              << took.count() << " s\n";
     if (!wanted || enough()) return 0;
     std::cout << "ledger: SHORT: " << sum.accepted << " of " << *wanted << " tasks in "
               << limit.count() << " s\n";
@@ -87,12 +91,16 @@ int play_all(std::optional<std::size_t> wanted, std::chrono::seconds limit, unsi
 int main(int argc, char** argv) {
     std::optional<std::size_t> tasks;
     long seconds = 60;
+    int signals = 0;
     unsigned seed = std::random_device()();
     for (int i = 1; i + 1 < argc; i += 2) {
         if (std::strcmp(argv[i], "--tasks") == 0) tasks = std::stoull(argv[i + 1]);
         if (std::strcmp(argv[i], "--seconds") == 0) seconds = std::stol(argv[i + 1]);
+        if (std::strcmp(argv[i], "--signals") == 0) signals = std::stoi(argv[i + 1]);
         if (std::strcmp(argv[i], "--seed") == 0)
             seed = static_cast<unsigned>(std::stoul(argv[i + 1]));
     }
-    return cadre::testing::play_all(tasks, std::chrono::seconds(seconds), seed);
+    std::optional<cadre::testing::disturber> beside;
+    if (signals > 0) beside.emplace(signals);
+    return cadre::testing::play_all(tasks, std::chrono::seconds(seconds), seed, beside);
 }
