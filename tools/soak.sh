@@ -7,8 +7,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-all=(models ledger ledger-tsan perturbed storm races races-tsan faults fault-storm signals limits timers stress
-     stress-tsan conformance unit spurious chaos process uptime threads oracle mutants relacy schedules fuzz churn idle interop)
+all=(models ledger ledger-tsan perturbed storm races races-tsan faults fault-storm signals limits timers
+     stress stress-tsan conformance unit spurious chaos plane process uptime threads oracle mutants relacy
+     schedules fuzz churn idle interop)
 usage="usage: soak.sh minutes [part...]   parts: ${all[*]}"
 [[ ${1:-} =~ ^[0-9]+$ ]] || { echo "$usage" >&2; exit 2; }
 minutes=$((10#$1))
@@ -118,6 +119,7 @@ chaos() {  # of the management plane: the lists MC and MH
     passes manage_tests "of the management plane under perturbation" \
         'chaos*:config_*:http_*:hostile_documents*:*_source*:resize_under_load*:reconfigure*' CADRE_PERTURB=32
 }
+plane() { build soak plane_storm; build/soak/tests/plane_storm --seconds "$share"; }
 process() {  # forks, signals, stops, exits, unloading, jumps of the wall clock
     build soak unit_tests exit_with_pools unload_pools wall_clock_jumps
     local rounds=0 until=$((SECONDS + share))

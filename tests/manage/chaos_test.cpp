@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -9,18 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cadre/manage/apollo_source.hpp>
 #include <cadre/manage/config_manager.hpp>
-#include <cadre/manage/consul_source.hpp>
-#include <cadre/manage/etcd_source.hpp>
-#include <cadre/manage/http_source.hpp>
-#include <cadre/manage/nacos_source.hpp>
 
-#include "manage/support/apollo_standin.hpp"
-#include "manage/support/centre_standins.hpp"
+#include "manage/support/centres.hpp"
 #include "manage/support/chaos_proxy.hpp"
-#include "manage/support/etcd_server.hpp"
-#include "manage/support/received_documents.hpp"
+#include "support/eventually.hpp"
 
 // Every source behind a proxy that does everything wrong that a network and a server can, with a
 // manager and a pool behind it: whatever happens, the pool only ever has sizes that were published,
@@ -30,98 +22,15 @@ namespace cadre::manage {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::apollo_centre;
+using testing::centre;
 using testing::chaos_proxy;
+using testing::consul_centre;
+using testing::etcd_centre;
 using testing::eventually;
+using testing::http_centre;
 using testing::mischief;
-using testing::quick_backoff;
-
-/// A kind of source, and a server for it.
-struct centre {
-    std::function<void(const std::string&)> publish = {};
-    std::string url = {};
-    std::function<std::unique_ptr<config_source>(const std::string&)> source = {};
-    /// Its revisions have an order, so that an old answer is known as one.
-    bool knows_old_from_new = false;
-    std::shared_ptr<void> server = {};
-};
-
-template <class Server>
-centre serving(std::shared_ptr<Server> server) {
-    return {.publish = [s = server.get()](const std::string& text) { s->set(text); },
-            .url = server->url(),
-            .server = server};
-}
-
-constexpr auto as_json = document_format::json;  // half a document is none
-
-centre http_centre() {
-    auto result = serving(std::make_shared<testing::file_server>());
-    result.source = [](const std::string& url) {
-        return http_source(
-            {.url = url + "/pools.json", .interval = 1ms, .timeout = 1h, .backoff = quick_backoff});
-    };
-    return result;
-}
-
-centre consul_centre() {
-    auto result = serving(std::make_shared<testing::consul_standin>());
-    result.knows_old_from_new = true;
-    result.source = [](const std::string& url) {
-        return consul_source(
-            {.agents = {url}, .key = "pools.json", .pace = 1ms, .backoff = quick_backoff});
-    };
-    return result;
-}
-
-centre nacos_centre(bool v3) {
-    auto result = serving(std::make_shared<testing::nacos_standin>(v3));
-    result.source = [v3](const std::string& url) {
-        return nacos_source({.servers = {url},
-                             .data_id = "pools.yaml",
-                             .group = "shop",
-                             .namespace_id = "ns",
-                             .format = as_json,
-                             .protocol = v3 ? nacos_protocol::v3 : nacos_protocol::v1,
-                             .interval = 1ms,
-                             .pace = 1ms,
-                             .backoff = quick_backoff});
-    };
-    return result;
-}
-
-centre apollo_centre() {
-    const auto server = std::make_shared<testing::apollo_standin>();
-    return {.publish = [s = server.get()](const std::string& text) { s->publish(text); },
-            .url = server->url(),
-            .source =
-                [](const std::string& url) {
-                    return apollo_source({.config_services = {url},
-                                          .app_id = "shop",
-                                          .name_space = "pools.json",
-                                          .timeout = 1h,
-                                          .long_poll = 1h,
-                                          .refresh = 20ms,
-                                          .pace = 1ms,
-                                          .backoff = quick_backoff});
-                },
-            .server = server};
-}
-
-centre etcd_centre() {
-    const auto server = std::make_shared<testing::etcd_server>();
-    return {.publish = [s = server.get()](const std::string& text) { s->put("pools.json", text); },
-            .url = server->url(),
-            .source =
-                [](const std::string& url) {
-                    return etcd_source({.endpoints = {url},
-                                        .key = "pools.json",
-                                        .timeout = 1h,
-                                        .pace = 1ms,
-                                        .backoff = quick_backoff});
-                },
-            .knows_old_from_new = true,
-            .server = server};
-}
+using testing::nacos_centre;
 
 std::string document_with_core(int core) {
     return R"({"pools": {"orders": {"core_pool_size": )" + std::to_string(core) + "}}}";
