@@ -126,7 +126,7 @@ struct sleeper_suite : rl::test_suite<sleeper_suite, 2> {
 }  // namespace
 
 void check_deque(runner& r) {
-    r.passes<deque_suite>("work-stealing deque: an owner, two thieves, three elements", 4);
+    r.passes<deque_suite>("work-stealing deque: an owner, two thieves, three elements");
     r.finds<deque_suite>("work-stealing deque without sequential consistency",
                          given::no_sequential);
     r.finds<deque_suite>("work-stealing deque with relaxed orders", given::nothing);

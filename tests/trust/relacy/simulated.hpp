@@ -156,16 +156,16 @@ public:
     explicit runner(unsigned iterations) : iterations_(iterations) {}
 
     template <class Suite>
-    void passes(const char* what, unsigned share = 1) {
+    void passes(const char* what) {
         orders = given::all;
-        const auto result = play<Suite>(iterations_ / share, nowhere_);
+        const auto result = play<Suite>(iterations_, nowhere_);
         total_ += result.stop_iteration;
         ::std::cout << "relacy: " << what << " | " << result.stop_iteration << " interleavings | "
                     << (result.test_result == rl::test_result_success ? "passed" : "FAILED")
                     << ::std::endl;
         if (result.test_result == rl::test_result_success) return;
         failed_ = true;
-        play<Suite>(iterations_ / share, ::std::cerr);  // the same again, with what led to it
+        play<Suite>(iterations_, ::std::cerr);  // the same again, with what led to it
     }
     /// Relacy finds something wrong with it; else the suite shows nothing.
     template <class Suite>
