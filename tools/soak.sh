@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-all=(models ledger ledger-tsan perturbed storm races races-tsan faults fault-storm signals limits timers
+all=(models ledger ledger-tsan perturbed storm races races-tsan ends faults fault-storm signals limits timers
      stress stress-tsan conformance unit spurious chaos plane process uptime threads oracle mutants relacy
      schedules fuzz churn idle interop)
 usage="usage: soak.sh minutes [part...]   parts: ${all[*]}"
@@ -59,6 +59,25 @@ races() {
 races-tsan() {
     build tsan race_rounds
     TSAN_OPTIONS=$tsan_options "${fixed_addresses[@]}" build/tsan/tests/race_rounds --seconds "$share"
+}
+ends() {  # of pools; given an hour, as many rounds as the JSR-166 suite advises for shutdown_now, and more of others
+    build soak race_rounds
+    build tsan race_rounds
+    local third="--seconds $((share / 3 + 1))"
+    local shut_down=$third destroyed=$third destroyed_tsan=$third
+    if ((share >= 3600)); then
+        shut_down="--rounds 4194304 --seconds 36000"
+        destroyed="--rounds 10000000 --seconds 36000"
+        destroyed_tsan="--rounds 1000000 --seconds 36000"
+    fi
+    {
+        build/soak/tests/race_rounds --only SH-01 $shut_down
+        build/soak/tests/race_rounds --only destroyed $destroyed
+        TSAN_OPTIONS=$tsan_options "${fixed_addresses[@]}" \
+            build/tsan/tests/race_rounds --only destroyed $destroyed_tsan
+    } | tee "$log.ends"
+    sed -n 's/^races: [0-9]* races, //p' "$log.ends" |
+        paste -d ' ' <(printf '%s\n' 'shutdown_now:' 'destroyed:' 'under TSan:') - | paste -sd '|' | sed 's/|/; /g'
 }
 faults() { build soak fault_sweep; build/soak/tests/fault_sweep; }
 fault-storm() { build soak fault_storm; build/soak/tests/fault_storm --seconds "$share"; }
