@@ -13,6 +13,7 @@
 
 #include <cadre/cadre.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -158,11 +159,16 @@ private:
     void regain(int threads) {
         (void)pool_.submit([] {}).get();
         if (threads == 0) return;
-        const auto deadline = std::chrono::steady_clock::now() + 1s;
+        // Of a step that takes longer, the rest is the machine's: it stood still, or did other
+        // things.
+        constexpr std::chrono::nanoseconds longest_step = 10ms;
+        std::chrono::nanoseconds patience = 1s;
         while (pool_.pool_size() < threads) {
-            if (std::chrono::steady_clock::now() > deadline)
-                fail("not all threads are back: " + pool_.to_string(), seed_);
+            if (patience <= 0s) fail("not all threads are back: " + pool_.to_string(), seed_);
+            const auto began = std::chrono::steady_clock::now();
             (void)pool_.submit([] {}).get();
+            patience -= std::min<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - began,
+                                                           longest_step);
         }
     }
     std::size_t end() {
