@@ -16,6 +16,7 @@
 #include <new>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <cadre/detail/future_core.hpp>
@@ -23,6 +24,7 @@
 
 #include "forks.hpp"
 #include "helper_scope.hpp"
+#include "pause.hpp"
 #include "wait_graph.hpp"
 
 namespace cadre::detail {
@@ -138,12 +140,35 @@ bool future_core::help() const {
     return self.helper->run_in_place(*first_unfinished());
 }
 
+namespace {
+
+/// How many results the calling thread has found complete, one after the other.
+constinit thread_local unsigned ready_in_a_row = 0;
+
+}  // namespace
+
+/// Whoever gets many results has caught up with the workers when it comes to one that is pending.
+/// Left alone for a microsecond or two, they get ahead, and need not wake anybody: that costs a
+/// worker as much as many a task.
+bool future_core::is_done_soon() const noexcept {
+    constexpr unsigned some = 2;
+    constexpr int pauses = 64;
+    if (std::exchange(ready_in_a_row, 0) < some) return is_done();
+    for (int i = 0; i < pauses; ++i) pause();
+    if (!is_done()) return false;
+    ready_in_a_row = some;
+    return true;
+}
+
 void future_core::wait() const {
-    if (is_done()) return;
+    if (is_done()) {
+        ++ready_in_a_row;
+        return;
+    }
     check_process();
     auto& self = thread_control::current();
     if (!self.running && !self.helper) {  // not inside a task: nothing to help, no cycle to close
-        wait_until(forever);
+        if (!is_done_soon()) wait_until(forever);
         return;
     }
     source_chain chain(*this);

@@ -216,6 +216,7 @@ private:
         return reinterpret_cast<thread_control*>(word_.load() & ~flag_mask);
     }
     bool move(word from, word to) noexcept;
+    bool is_done_soon() const noexcept;
     bool watch() const noexcept;
     bool start(thread_control& self) noexcept;
     void settle() noexcept;
