@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <string>
 
 #include "support/fake_root.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 TEST(small_file, is_read_up_to_a_limit_and_not_beyond) {
     const testing::fake_root root;
-    for (const std::size_t size : {1, 4095, 4096, 4097, 20'000}) {
+    for (const std::size_t size : std::initializer_list<std::size_t>{1, 4095, 4096, 4097, 20'000}) {
         const std::string text(size, 'x');
         root.write("file", text);
         const auto file = root.path() / "file";
