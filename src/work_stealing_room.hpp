@@ -15,8 +15,9 @@ namespace cadre::detail {
 /// workers come first: work on top of a waiting task keeps that task from going on.
 ///
 /// A worker first makes itself visible, or takes back that it is on its way, and then looks for
-/// work once more. Whoever brings work makes it visible by a sequentially consistent operation and
-/// then, if wants_call(), calls. So one of them sees the other.
+/// work once more. Whoever brings work makes it visible by a sequentially consistent operation, or
+/// that it is about to, for which the look waits (as fifo_queue's empty() does), and then, if
+/// wants_call(), calls. So one of them sees the other.
 class work_stealing_room {
 public:
     /// True if a worker is here and none is on its way.
